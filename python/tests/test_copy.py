@@ -125,3 +125,23 @@ def test_unreadable_chunks_are_left_out_with_a_warning(source: zarr_kit.Group, t
     expected = np.arange(24).reshape(4, 6)
     expected[:2, :3] = 0
     assert np.array_equal(zarr_kit.open_array(tmp_path / "b", mode="r", path="t")[...], expected)
+
+
+def test_a_selection_has_the_elements_that_xarray_selects(tmp_path: Path) -> None:
+    dataset = xr.Dataset(
+        {"t2m": (("time", "lat"), np.arange(40, dtype="f4").reshape(10, 4), {"units": "K"})},
+        coords={
+            "time": np.arange("2001-01-01", "2001-01-11", dtype="M8[D]").astype("M8[ns]"),
+            "lat": [60.0, 30.0, 0.0, -30.0],
+        },
+    )
+    for zarr_format in (2, 3):
+        source = tmp_path / f"source{zarr_format}"
+        chunks = {"t2m": {"chunks": (3, 2)}}
+        dataset.to_zarr(source, zarr_format=zarr_format, encoding=chunks, consolidated=False)
+        target = tmp_path / f"target{zarr_format}"
+        zarr_kit.copy(source, target, select={"time": "2001-01-03:2001-01-07", "lat": "0:45"}, consolidate=True)
+        expected = dataset.sel(time=slice("2001-01-03", "2001-01-07"), lat=slice(45, 0))
+        xr.testing.assert_identical(xr.open_dataset(target, engine="zarr").load(), expected)
+    with pytest.raises(errors.CopyError, match="has a dimension `tme`; did you mean `time`"):
+        zarr_kit.copy(source, tmp_path / "c", select="tme=2001")

@@ -10,6 +10,8 @@ from importlib.metadata import files
 from pathlib import Path
 
 import numpy as np
+import pytest
+import xarray as xr
 
 import zarr_kit
 
@@ -99,6 +101,35 @@ def test_the_signal_ends_a_verb_that_only_reads(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.stderr.read() == b""
     assert process.returncode == -signal.SIGINT
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_info_decodes_the_coordinates_that_xarray_writes(zarr_format: int, tmp_path: Path) -> None:
+    attributes = {"units": "K", "long_name": "Air temperature"}
+    dataset = xr.Dataset(
+        {"t2m": (("time", "lat"), np.arange(40.0).reshape(10, 4), attributes)},
+        coords={
+            "time": np.arange("2001-01-01", "2001-01-11", dtype="M8[D]").astype("M8[ns]"),
+            "lat": ("lat", [60.0, 30.0, 0.0, -30.0], {"units": "degrees_north"}),
+        },
+        attrs={"Conventions": "CF-1.8"},
+    )
+    packing = {"dtype": "i2", "scale_factor": 0.5, "add_offset": 10.0, "_FillValue": -99}
+    dataset.to_zarr(tmp_path / "a", zarr_format=zarr_format, encoding={"t2m": packing}, consolidated=False)
+    printed = run("info", tmp_path / "a", "t2m").stdout.decode()
+    for part in (
+        "name              Air temperature",
+        "units             K",
+        "10 × 4 (time, lat)",
+        "values            stored × 0.5 + 10",
+        "time  2001-01-01 to 2001-01-10",
+        "lat   60 to -30 degrees_north, step -30",
+        "conventions       CF 1.8",
+        "metadata          a document for each node",
+    ):
+        assert part in printed, printed
+    decoded = run("get", tmp_path / "a", "t2m", "--select", "time=2001-01-03", "--cf", "--format", "csv")
+    assert decoded.stdout == b"8\r\n9\r\n10\r\n11\r\n"
 
 
 def test_worker_processes_of_the_conformance_suite_are_the_script() -> None:

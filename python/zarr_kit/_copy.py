@@ -27,6 +27,7 @@ class CopyOptions(TypedDict, total=False):
     codecs: CodecsLike | Mapping[str, CodecsLike]
     include: str | Iterable[str]
     exclude: str | Iterable[str]
+    select: str | Iterable[str] | Mapping[str, str]
     lossy: bool
     consolidate: bool
     max_reads: float
@@ -53,6 +54,8 @@ def copy(source: Location | Array | Group, destination: Location, **options: Unp
       path. -1 is the whole dimension. ``shards=None`` removes shards.
     - `codecs`: the codecs of all arrays, or of those at and below paths: ``{"/t2m": "zstd"}``.
     - `include`, `exclude`: patterns of paths, such as ``"**/t2m"``.
+    - `select`: copy only a part of the arrays with these dimensions, in the notation of ``zarrctl copy --select``:
+      ``{"time": "2001-02", "lat": "0:45"}``, or texts such as ``"/t2m=0:10,5"``.
     - `lossy`: allow changes to elements.
     - `consolidate`: consolidate the metadata of the copy.
     - `max_reads`: copy an array in two passes, through uncompressed chunks in the destination, if one pass would read its
@@ -86,6 +89,10 @@ def copy(source: Location | Array | Group, destination: Location, **options: Unp
     arguments = [*_flags(options), *_repeated("path", paths), *_conversions(options)]
     arguments += _repeated("include", _texts(options.get("include", ())))
     arguments += _repeated("exclude", _texts(options.get("exclude", ())))
+    select = options.get("select", ())
+    if isinstance(select, Mapping):
+        select = [f"{name}={part}" for name, part in select.items()]
+    arguments += _repeated("select", _texts(select))
     threads = thread_count(options.get("threads"))
     _engine.copy([*arguments, "--", from_location, to_location], threads, _engine.Progress(options.get("progress")))
 

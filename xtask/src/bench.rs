@@ -146,7 +146,7 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure
     if programs.contains(&Program::Zarrs) {
         packages.push(("zarr-peers-zarrs", "programs"));
     }
-    if cases.iter().any(|case| case.operation == "copy") {
+    if cases.iter().any(|case| copy::is_of_programs(case.operation)) {
         packages.push(("zarrctl", ""));
     }
     build(workspace, &target, &packages)?;

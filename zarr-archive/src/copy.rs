@@ -3,6 +3,7 @@
 mod below;
 mod between;
 mod chosen;
+mod chunking;
 mod entry_point;
 mod error;
 mod existing;
@@ -17,6 +18,7 @@ mod progress;
 mod regions;
 mod run;
 mod share;
+mod source;
 mod state;
 mod target;
 mod text;
@@ -34,7 +36,9 @@ pub use plan::{ArrayPlan, CopyPlan, Method, plan_copy};
 pub use progress::CopyProgress;
 pub use run::CopySummary;
 pub use share::Part;
-pub use state::Skipped;
+pub use source::Selector;
+pub use state::{Skipped, has_incomplete_copy};
+pub use target::builder_like;
 
 /// The request for a copy: the nodes, and how they are copied.
 #[derive(Debug, Clone)]
@@ -46,6 +50,8 @@ pub struct CopyRequest {
     pub include: Vec<Pattern>,
     /// Nodes that match one of these are left out, with those below them.
     pub exclude: Vec<Pattern>,
+    /// The part of each array that is copied; everything if it is `None`.
+    pub selector: Option<Selector>,
     /// The format of the copy. The default is the format of the destination, or else that of the first source.
     pub format: Option<Format>,
     /// The chunks of the copy; inner chunks if there are shards.
@@ -83,6 +89,7 @@ impl CopyRequest {
             paths: Vec::new(),
             include: Vec::new(),
             exclude: Vec::new(),
+            selector: None,
             format: None,
             chunks: Vec::new(),
             shards: Vec::new(),

@@ -5,32 +5,38 @@ mod change;
 #[cfg(feature = "conformance")]
 mod conformance;
 mod copy;
+mod create;
+mod elements;
 mod examples;
 mod listing;
+mod pack;
+mod place;
 mod plugins;
 #[cfg(feature = "serve")]
 mod serve;
 
-#[cfg(not(all(feature = "conformance", feature = "dynamic", feature = "serve", target_os = "linux")))]
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 use clap_complete::Shell;
-use zarr_kit::spec::Value;
-use zarr_kit::{Format, Mode};
 
-use crate::values::{self, Codec, Counts, Member, Shape};
+use crate::values;
 
 pub(crate) use archive::{Diff, Digest, Repair, Verify, VerifyLevel};
-pub(crate) use change::{Attributes, Clean, Consolidate};
+pub(crate) use change::{Attributes, Clean, Consolidate, Erase, Resize};
 #[cfg(feature = "conformance")]
 pub(crate) use conformance::{
     ConformanceFormat, ConformancePlugin, ConformanceStore, ConformanceVerb, ReportArguments,
 };
 pub(crate) use copy::Copy;
-pub(crate) use listing::{Cat, Du, Ls, Show};
+pub(crate) use create::Create;
+pub(crate) use elements::{Bench, Form, Get, InputForm, Put};
+pub(crate) use listing::{Cat, Du, Info, Ls, Show, Tree};
+pub(crate) use pack::{Pack, References};
+#[cfg(not(all(feature = "conformance", feature = "dynamic", feature = "serve", target_os = "linux")))]
+pub(crate) use place::Missing;
+pub(crate) use place::{ArrayAt, NodeAt, OneNode, Reading};
 pub(crate) use plugins::{LoadedVerb, Plugins, PluginsVerb, Source};
 #[cfg(feature = "serve")]
 pub(crate) use serve::Serve;
@@ -88,7 +94,10 @@ pub(crate) enum Verb {
     /// The columns are the size of the stored chunks, their number, and the path. Groups include the nodes below them.
     #[command(after_long_help = examples::DU)]
     Du(Du),
-    /// Show a node's metadata, codecs, plugins and sizes, and why it cannot be read.
+    /// Show what a node contains: dimensions, coordinates, chunks, sizes, conventions and children.
+    ///
+    /// The ranges of coordinates are decoded by the CF conventions. Of an unreadable node, all metadata and the reasons
+    /// are shown.
     #[command(after_long_help = examples::INFO)]
     Info(Info),
     /// Show a preview of an array: its coordinates, corners, statistics and a picture.
@@ -110,10 +119,10 @@ pub(crate) enum Verb {
     /// positions, all from stored chunks. Writes nothing, and reads only parts of large arrays.
     #[command(after_long_help = examples::BENCH)]
     Bench(Bench),
-    /// Create an array and its parent groups. No chunks are written.
+    /// Create an array or a group, and its parent groups. No chunks are written.
     #[command(after_long_help = examples::CREATE)]
     Create(Box<Create>),
-    /// Write elements to an array, from a NumPy file or raw bytes.
+    /// Write elements to an array, from a NumPy file, a table, raw bytes or one value.
     #[command(after_long_help = examples::PUT)]
     Put(Put),
     /// Copy hierarchies or parts of them, and convert their format, chunks or codecs.
@@ -192,7 +201,7 @@ pub(crate) enum Verb {
     /// removed only if every file in it has a name such as `c/0/1` or `0.1`.
     #[command(after_long_help = examples::CLEAN)]
     Clean(Clean),
-    /// Hash the content of a hierarchy: metadata and elements, independent of how they are stored.
+    /// Hash the content of a node and all nodes below it: metadata and elements, independent of how they are stored.
     ///
     /// The digest covers paths, shapes, data types, elements, fill values, dimension names and attributes. It is
     /// the same for every format, chunking, codec and store. `docs/digest.md` defines it. It finds accidental
@@ -236,302 +245,25 @@ pub(crate) enum Verb {
     #[cfg(not(feature = "conformance"))]
     #[command(after_long_help = examples::FULL)]
     Conformance(Missing),
-    /// Print a completion script for a shell.
+    /// Print a completion script for a shell. It also completes the paths of nodes in a store.
     #[command(after_long_help = examples::COMPLETIONS)]
     Completions {
         /// The shell to complete for.
         shell: Shell,
     },
-}
-
-/// How hierarchies are opened.
-#[derive(Debug, Clone, Copy, Args)]
-#[command(next_help_heading = "Reading")]
-pub(crate) struct Reading {
-    /// Reject everything that a specification forbids
-    #[arg(long, conflicts_with = "compat")]
-    strict: bool,
-    /// Also open hierarchies of other generations of the v3 draft
-    #[arg(long)]
-    compat: bool,
-    /// Read each node's own document instead of consolidated metadata
-    #[arg(long)]
-    pub(crate) no_consolidated: bool,
-    /// Open the hierarchy of this format, if the folder has several
-    #[arg(long = "as", value_name = "FORMAT", value_parser = values::format())]
-    pub(crate) as_format: Option<Format>,
-    /// Read an unknown data type as its fallback, if its document names one
-    #[arg(long)]
-    pub(crate) use_fallback: bool,
-    /// Read missing chunks as zeros if the fill value is undefined
-    #[arg(long)]
-    pub(crate) undefined_as_zero: bool,
-}
-
-impl Reading {
-    pub(crate) fn mode(&self) -> Mode {
-        match (self.strict, self.compat) {
-            (true, _) => Mode::Strict,
-            (_, true) => Mode::Compatibility,
-            _ => Mode::Lenient,
-        }
-    }
-}
-
-/// The arguments of a verb that this build does not have.
-#[cfg(not(all(feature = "conformance", feature = "dynamic", feature = "serve", target_os = "linux")))]
-#[derive(Debug, Args)]
-pub(crate) struct Missing {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    arguments: Vec<OsString>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Tree {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the first node
-    #[arg(default_value = "/")]
-    pub(crate) path: String,
-    /// List at most this number of levels below the first node
-    #[arg(long, value_name = "LEVELS")]
-    pub(crate) depth: Option<usize>,
-    /// Print the sizes of arrays: of the stored chunks, and of all elements
-    #[arg(long)]
-    pub(crate) sizes: bool,
-    /// Print a JSON array with an object for each node
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Info {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the node
-    #[arg(default_value = "/")]
-    pub(crate) path: String,
-    /// Print a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-/// Output formats of elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
-    /// Elements in C order, little endian, without a header; each item of variable length follows its size in
-    /// bytes as u32
-    Raw,
-    /// The NumPy file format
-    Npy,
-    /// Nested arrays, the same for every format of the store: floats with the fewest digits that restore
-    /// them, times in ISO 8601 or "NaT", time spans as counts, structures as objects, bytes in Base64.
-    /// NumPy's `S` is a string if it is UTF-8, else {"base64": …}
-    Json,
-    /// One line for each row (RFC 4180), for at most two dimensions. One-dimensional structures have a column
-    /// for each field and a header. Text is not escaped: a spreadsheet may interpret cells that begin with
-    /// `=`, `+`, `-` or `@` as formulas
-    Csv,
-}
-
-/// Input formats of elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum InputForm {
-    /// Elements in C order, little endian, without a header; each item of variable length follows its size in
-    /// bytes as u32
-    Raw,
-    /// The NumPy file format
-    Npy,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Get {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the array
-    pub(crate) path: String,
-    /// Read this part only, in NumPy notation: "0:10,:,::2,5". Negative numbers count from the end, an
-    /// integer drops its dimension, `[3,1,2]` is a list of indices. Or by dimension name:
-    /// "time=2001-02,lat=0:45,lon=[0:10]", with values of coordinates, or positions in brackets
-    #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]
-    pub(crate) select: Option<String>,
-    /// Write to this file; default, and `-`: standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Write in this format. Default: by the extension of FILE (.npy, .json, .csv, .raw or .bin), else raw;
-    /// on a terminal, the corners of a large array are shown
-    #[arg(long, value_enum)]
-    pub(crate) format: Option<Form>,
-    /// Print all elements on a terminal, as JSON unless --format is given
-    #[arg(long)]
-    pub(crate) all: bool,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Bench {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the array
-    pub(crate) path: String,
-    /// Measure each way of reading for about this time; every way is measured at least a few times
-    #[arg(long, default_value = "2", value_parser = values::seconds, allow_hyphen_values = true)]
-    pub(crate) seconds: Duration,
-    /// Print a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Put {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the array
-    pub(crate) path: String,
-    /// NumPy file (.npy), or with --format raw the bytes that `get --format raw` writes; `-` is standard
-    /// input
-    pub(crate) file: PathBuf,
-    /// Read FILE in this format. Default: npy; for standard input, raw unless it begins like a NumPy file
-    #[arg(long, value_enum)]
-    pub(crate) format: Option<InputForm>,
-    /// Write this part only, in NumPy notation: "0:10,:,::2,5". Default: everything
-    #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]
-    pub(crate) select: Option<String>,
-    /// Write elements of the fallback if the data type is unknown; the metadata keeps naming the unknown type
-    #[arg(long)]
-    pub(crate) write_fallback: bool,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Create {
-    /// Folder, URL or JSON description of a store; a new hierarchy is created if there is none
-    pub(crate) store: String,
-    /// Path of the array
-    pub(crate) path: String,
-    /// Elements per dimension: "100,200"; "" for an array without dimensions
-    #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
-    pub(crate) shape: Shape,
-    /// Elements of a chunk per dimension. Default: chunks of about 1 MiB
-    #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
-    pub(crate) chunks: Option<Shape>,
-    /// The data type: a name such as uint16, the name in the format (<f4), the name that `info` prints
-    /// (`numpy.datetime64[s]`), or its JSON. `zarrctl plugins` lists all
-    #[arg(long, value_parser = values::text_or_json)]
-    pub(crate) dtype: Value,
-    /// The format of a new hierarchy. Default: the format in the store, else v3
-    #[arg(long, value_parser = values::format())]
-    pub(crate) format: Option<Format>,
-    /// Elements of a shard per dimension (v3); chunks are then the inner chunks
-    #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
-    pub(crate) shards: Option<Shape>,
-    /// Add a codec, in the order of encoding: NAME or NAME:{"member":value}; repeatable. `none` stores chunks
-    /// without codecs; the codec that converts elements to bytes may be omitted. Default: zstd or gzip.
-    /// `zarrctl plugins` lists all
-    #[arg(long = "codec", value_name = "NAME[:JSON]", value_parser = values::codec)]
-    pub(crate) codecs: Vec<Codec>,
-    /// The fill value, as in metadata documents: 0, NaN, "text", `[1,2]`
-    #[arg(long, value_name = "JSON", value_parser = values::text_or_json, allow_hyphen_values = true)]
-    pub(crate) fill: Option<Value>,
-    /// Set an attribute; repeatable
-    #[arg(long = "attr", value_name = "K=JSON", value_parser = values::member)]
-    pub(crate) attributes: Vec<Member>,
-    /// Names of the dimensions: "y,x"; an empty name leaves a dimension without one
-    #[arg(long, value_name = "NAMES")]
-    pub(crate) dimension_names: Option<String>,
-    /// Separator between the indices in chunk keys
-    #[arg(long, value_name = "CHARACTER", value_parser = ["/", "."])]
-    pub(crate) separator: Option<String>,
-    /// The chunk grid as in metadata documents, instead of --chunks
-    #[arg(long, value_name = "JSON", value_parser = values::json, conflicts_with_all = ["chunks", "shards"])]
-    pub(crate) grid: Option<Value>,
-    /// The chunk key encoding as in metadata documents
-    #[arg(long, value_name = "JSON", value_parser = values::json)]
-    pub(crate) key_encoding: Option<Value>,
-    /// The chunk memory layout: "C" or "F", or in the v3 draft its document
-    #[arg(long, value_name = "JSON", value_parser = values::text_or_json)]
-    pub(crate) layout: Option<Value>,
-    /// The metadata encoding of a new hierarchy of the v3 draft
-    #[arg(long, value_name = "NAME")]
-    pub(crate) metadata_encoding: Option<String>,
-    /// Add a generic extension to a new hierarchy of the v3 draft; repeatable
-    #[arg(long = "hierarchy-extension", value_name = "JSON", value_parser = values::json)]
-    pub(crate) hierarchy_extensions: Vec<Value>,
-    /// Add a storage transformer; repeatable
-    #[arg(long = "transformer", value_name = "JSON", value_parser = values::json)]
-    pub(crate) transformers: Vec<Value>,
-    /// Add a generic extension to the array (v3 draft); repeatable
-    #[arg(long = "extension", value_name = "JSON", value_parser = values::json)]
-    pub(crate) extensions: Vec<Value>,
-    /// Add a data type that readers may use instead of an unknown one (v3 draft), best first; repeatable
-    #[arg(long = "fallback", value_name = "TYPE", value_parser = values::text_or_json)]
-    pub(crate) fallbacks: Vec<Value>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Pack {
-    /// Store to pack
-    #[arg(value_name = "SRC")]
-    pub(crate) source: String,
-    /// Archive to write; must not exist
-    pub(crate) file: PathBuf,
-    /// Pack only this node, which becomes the root, and the nodes below it
-    #[arg(long, default_value = "/")]
-    pub(crate) path: String,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct References {
-    /// Folder, archive or URL of the hierarchy
-    pub(crate) store: String,
-    /// Write to this file, which must not exist; default, and `-`: standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Erase {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the node
-    pub(crate) path: String,
-    /// Remove the node of this format only; keep other formats in the same folders
-    #[arg(long, value_parser = values::format(), conflicts_with = "as_format")]
-    pub(crate) format: Option<Format>,
-    /// Remove every file at and below the node, whether it is part of Zarr or not
-    #[arg(long, conflicts_with = "format")]
-    pub(crate) all: bool,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Resize {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the array
-    pub(crate) path: String,
-    /// The new number of elements per dimension. Default: the shape that results from --at-start
-    #[arg(long, value_parser = values::shape, allow_hyphen_values = true, required_unless_present = "at_start")]
-    pub(crate) shape: Option<Shape>,
-    /// Elements to add before the first one, per dimension: "3,0"; negative numbers remove elements. Only for
-    /// arrays whose chunk grid has an origin; no chunk moves
-    #[arg(long, value_name = "COUNTS", value_parser = values::counts, allow_hyphen_values = true)]
-    pub(crate) at_start: Option<Counts>,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
+    /// Write a man page for each command to a folder.
+    #[command(after_long_help = examples::MAN)]
+    Man {
+        /// Folder to write to, such as ~/.local/share/man/man1
+        folder: PathBuf,
+    },
+    /// Print the nodes that complete a command line. The completion scripts call it.
+    #[command(hide = true)]
+    CompleteNode {
+        /// The words after the name of the program, of which the last is completed
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
 }
 
 #[cfg(test)]

@@ -112,6 +112,28 @@ impl Decoding {
         self.scale != 1.0 || self.offset != 0.0
     }
 
+    /// Describes how stored numbers become values; `None` if they are values.
+    pub(crate) fn text(&self) -> Option<String> {
+        let Self { scale, offset, missing } = self;
+        let mut parts = Vec::new();
+        if self.is_packed() {
+            let scaled = if *scale == 1.0 { "stored".to_owned() } else { format!("stored × {scale}") };
+            parts.push(match *offset {
+                0.0 => scaled,
+                offset if offset < 0.0 => format!("{scaled} − {}", -offset),
+                offset => format!("{scaled} + {offset}"),
+            });
+        }
+        // NaN is missing in any case.
+        let mut missing: Vec<String> =
+            missing.iter().filter(|number| !number.is_nan()).map(f64::to_string).collect();
+        missing.dedup();
+        if !missing.is_empty() {
+            parts.push(format!("{} is missing", missing.join(", ")));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
     /// Returns the value of a stored number; NaN if it is missing.
     pub(crate) fn value(&self, stored: f64) -> f64 {
         if self.missing.contains(&stored) { f64::NAN } else { stored * self.scale + self.offset }
@@ -190,5 +212,7 @@ mod tests {
         assert!(decoding.value(-999.0).is_nan());
         assert_eq!(decoding.value(4.0), 12.0);
         assert!(decoding.is_packed());
+        assert_eq!(decoding.text().unwrap(), "stored × 0.5 + 10; -999 is missing");
+        assert_eq!(Decoding { scale: 1.0, offset: 0.0, missing: Vec::new() }.text(), None);
     }
 }

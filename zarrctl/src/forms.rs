@@ -1,8 +1,12 @@
 //! Output and input formats of elements: raw bytes, NumPy, JSON, CSV.
 
+pub(crate) mod cast;
+pub(crate) mod cell;
 pub(crate) mod csv;
+pub(crate) mod csv_records;
 pub(crate) mod element;
 pub(crate) mod json;
+pub(crate) mod moment;
 pub(crate) mod npy;
 pub(crate) mod python;
 pub(crate) mod raw;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use zarr_kit::archive::leftovers;
+use zarr_kit::archive::{has_incomplete_copy, leftovers};
 use zarr_kit::json::counted;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Array, Error, Hierarchy, NodePath, readable_location};
@@ -53,7 +53,17 @@ fn similar_node(hierarchy: &Hierarchy, missing: &NodePath) -> Option<String> {
 /// Converts the failure to find a hierarchy. Adds a hint if a local folder contains only chunks, or if it is
 /// missing and another folder has a similar name.
 pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
-    let (Error::NoHierarchy { .. }, Some(folder)) = (&error, folder(store)) else { return error.into() };
+    if !matches!(error, Error::NoHierarchy { .. }) {
+        return error.into();
+    }
+    if has_incomplete_copy(store).unwrap_or(false) {
+        return Failure::fault(format!(
+            "no Zarr hierarchy in {}: a copy into it is not complete; run the same copy again with --resume, or its \
+             missing parts with --partition; `zarrctl clean` removes it",
+            readable_location(&store.location())
+        ));
+    }
+    let Some(folder) = folder(store) else { return error.into() };
     let Ok(count @ 1..) = leftovers::chunks_without_hierarchy(store) else {
         return match similar_folder(Path::new(&folder)) {
             Some(similar) => Failure::fault(format!("{error}; did you mean {similar}?")),

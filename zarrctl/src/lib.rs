@@ -8,6 +8,7 @@ mod blocks;
 mod builds;
 mod calls;
 mod cf;
+mod decoded;
 mod demo;
 mod describe;
 mod durable;
@@ -17,6 +18,7 @@ mod hints;
 mod interrupt;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod loaded;
+mod manual;
 mod opening;
 mod preview;
 mod printer;
@@ -33,7 +35,7 @@ mod verbs;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
 use zarr_kit::json::printable::printable_bytes;
 
@@ -119,12 +121,8 @@ fn run_verb(verb: Verb) -> Result<(), Failure> {
         Verb::Conformance(verb) => verbs::conformance::run(&verb),
         #[cfg(not(feature = "conformance"))]
         Verb::Conformance(_) => Err(Failure::not_in_build("`conformance`")),
-        Verb::Completions { shell } => completions(shell),
+        Verb::Completions { shell } => verbs::completions::script(shell),
+        Verb::Man { folder } => verbs::completions::manual(&folder),
+        Verb::CompleteNode { words } => verbs::completions::nodes(&words),
     }
-}
-
-fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "zarrctl", &mut script);
-    Ok(io::stdout().write_all(&script)?)
 }

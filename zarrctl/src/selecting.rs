@@ -1,5 +1,7 @@
 //! Selections of the command line: by position, by dimension name, and by coordinate.
 
+mod for_copy;
+
 use zarr_kit::archive::dimension_names;
 use zarr_kit::{Array, DimensionSelection, Hierarchy, NodePath, Selection};
 
@@ -14,6 +16,8 @@ const MOST_VALUES: u64 = 1 << 27;
 
 /// The part of the distance between two values of a coordinate within which a number is one of them.
 const NEAR: f64 = 1e-3;
+
+pub(crate) use for_copy::ForCopy;
 
 /// Parses a selection: `0:10,5` in NumPy's notation, or `time=2001-02,lat=0:45,lon=[0:10]` by dimension name, with values
 /// of coordinates or positions in brackets. `None` selects everything.

@@ -52,6 +52,30 @@ pub(crate) fn width() -> Option<usize> {
     terminal.flatten().map(|(width, _)| usize::from(width.0))
 }
 
+/// Divides a text at spaces into lines of at most `width` characters. Longer words have their own lines.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0_usize;
+    for (number, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        let space = usize::from(number > 0);
+        if used > 0 && used.saturating_add(space + length) > width {
+            lines.push(String::new());
+            used = 0;
+        } else if number > 0
+            && let Some(line) = lines.last_mut()
+        {
+            line.push(' ');
+            used += 1;
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(word);
+        }
+        used += length;
+    }
+    lines
+}
+
 #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
 pub(crate) fn ratio(a: u64, b: u64) -> f64 {
     a as f64 / b as f64
@@ -333,6 +357,14 @@ mod tests {
         assert_eq!(shortened("/group/array", 12), "/group/array");
         assert_eq!(shortened("/group/array", 6), "…array");
         assert_eq!(shortened("é", 0), "…");
+    }
+
+    #[test]
+    fn lines_are_wrapped_at_spaces() {
+        assert_eq!(wrapped("a bc  def", 4), ["a bc", " def"]);
+        assert_eq!(wrapped("abcdef g", 3), ["abcdef", "g"]);
+        assert_eq!(wrapped("a b", usize::MAX), ["a b"]);
+        assert_eq!(wrapped("", 9), [""]);
     }
 
     #[test]

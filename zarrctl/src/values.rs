@@ -166,13 +166,24 @@ pub(crate) fn codec(text: &str) -> Result<Codec, String> {
     Ok(Codec { name: name.to_owned(), configuration })
 }
 
+/// Parses `NAME=TEXT`.
+pub(crate) fn text_member(text: &str) -> Result<Member, String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => {
+            Ok(Member { name: name.to_owned(), value: Value::from(value) })
+        }
+        _ => Err("expected NAME=TEXT".to_owned()),
+    }
+}
+
 pub(crate) fn member(text: &str) -> Result<Member, String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=JSON")?;
     if name.is_empty() {
         return Err("the name is missing".to_owned());
     }
-    let value =
-        json(value).map_err(|error| format!(r#"{error}; quote a string twice, such as 'title="text"'"#))?;
+    let value = json(value).map_err(|error| {
+        format!(r#"{error}; quote a string twice, such as 'title="text"', or use `attrs --set-text`"#)
+    })?;
     Ok(Member { name: name.to_owned(), value })
 }
 
@@ -250,6 +261,8 @@ mod tests {
     fn attributes_have_a_name_and_json() {
         assert_eq!(member("a=1"), Ok(Member { name: "a".to_owned(), value: Value::from(1) }));
         assert_eq!(member("a=\"b=c\"").unwrap().value, Value::from("b=c"));
+        assert_eq!(text_member("a=1").unwrap().value, Value::from("1"));
+        assert!(text_member("=1").is_err() && text_member("a").is_err());
         for wrong in ["a", "=1", "a=text", "a="] {
             assert!(member(wrong).is_err(), "{wrong}");
         }

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod change;
 pub(crate) mod clean;
+pub(crate) mod completions;
 #[cfg(feature = "conformance")]
 pub(crate) mod conformance;
 pub(crate) mod copy;

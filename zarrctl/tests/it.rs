@@ -14,6 +14,8 @@ mod bench;
 mod change;
 #[path = "it/conformance.rs"]
 mod conformance;
+#[path = "it/copy_parts.rs"]
+mod copy_parts;
 #[cfg(target_os = "linux")]
 #[path = "it/copy_runs.rs"]
 mod copy_runs;
@@ -31,16 +33,25 @@ mod forms;
 mod guide;
 #[path = "it/help.rs"]
 mod help;
+#[path = "it/info.rs"]
+mod info;
+#[path = "it/inputs.rs"]
+mod inputs;
 #[path = "it/interrupted.rs"]
 mod interrupted;
 #[cfg(target_os = "linux")]
 #[path = "it/kills.rs"]
 mod kills;
 #[cfg(target_os = "linux")]
+#[path = "it/large.rs"]
+mod large;
+#[cfg(target_os = "linux")]
 #[path = "it/loaded.rs"]
 mod loaded;
 #[path = "it/looking.rs"]
 mod looking;
+#[path = "it/manners.rs"]
+mod manners;
 #[path = "it/memory.rs"]
 mod memory;
 #[path = "it/messages.rs"]

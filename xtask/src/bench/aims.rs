@@ -53,6 +53,11 @@ const AIMS: &[(&str, Aim)] = &[
     ("v2/write", OverBest(1.0)),
     ("v2-delta/read", OverBest(1.5)),
     ("v2-delta/write", OverBest(1.2)),
+    ("4-GiB/copy", OfFloor(0.91)),
+    ("1e5-chunks/copy", OfFloor(1.00)),
+    ("planes/rechunk", OfFloor(0.45)),
+    ("1-GiB/verify", OfFloor(1.00)),
+    ("1-GiB/digest", OfFloor(0.70)),
     ("arrays/create", OverBest(1.0)),
     ("arrays/open", OverBest(1.5)),
 ];
@@ -262,7 +267,8 @@ mod tests {
 
     #[test]
     fn every_target_belongs_to_a_case() {
-        let names: Vec<String> = cases::all(false, Group::Near).into_iter().map(|case| case.name).collect();
+        let groups = [Group::Near, Group::Growth].map(|group| cases::all(false, group));
+        let names: Vec<String> = groups.into_iter().flatten().map(|case| case.name).collect();
         for (name, _) in AIMS {
             assert!(names.iter().any(|known| known == name), "{name}");
         }

@@ -281,7 +281,16 @@ fn growth(sizes: Sizes) -> Vec<Case> {
             let title = "zstd 5, 4 GiB copied by `zarrctl copy`";
             cases.push(Case::new(&dataset, "copy", title).boxes("copy", parts));
         }
+        if repeats == 4 {
+            for operation in ["verify", "digest"] {
+                let title = format!("zstd 5, 1 GiB, `zarrctl {operation}`");
+                cases.push(Case::new(&dataset, operation, &title));
+            }
+        }
     }
+    let planes = datasets::planes(sizes);
+    let title = "1 GiB of planes, `zarrctl copy` to columns in 256 MiB";
+    cases.push(Case::new(&planes, "rechunk", title).boxes("rechunk", planes.parts()));
     let grids: [(&'static str, &str, [u64; 3]); 4] = [
         ("1e3-chunks", "1,000 chunks of 1 KiB", [10, 10, 10]),
         ("1e4-chunks", "10,000 chunks of 1 KiB", [10, 10, 100]),
@@ -291,6 +300,9 @@ fn growth(sizes: Sizes) -> Vec<Case> {
     for (name, title, grid) in grids.into_iter().take(if sizes.is_quick { 2 } else { 4 }) {
         let dataset = datasets::many(name, grid);
         cases.push(Case::new(&dataset, "read", &format!("{title}, read")));
+        if name == "1e5-chunks" {
+            cases.push(Case::new(&dataset, "copy", &format!("{title}, copied by `zarrctl copy`")));
+        }
         // The output of all programs must exist at the same time for the check, which is too much for a million chunks.
         if grid != [100; 3] {
             cases.push(Case::new(&dataset, "write", &format!("{title}, write")));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::cases::Case;
 use super::clock::Clock;
-use super::copy;
+use super::copy::{self, Commands};
 use super::datasets::Dataset;
 use super::far_store::{FarStore, Traffic};
 use super::folder::{Folder, remove, size_below, write_group};
@@ -126,7 +126,10 @@ impl Comparison {
             }
             // A failed case must not end the comparison.
             self.clock.start();
-            let found = if case.operation == "copy" { self.copy(case) } else { self.case(case) };
+            let found = match copy::is_of_programs(case.operation) {
+                true => self.programs_of(case),
+                false => self.case(case),
+            };
             let found = found.unwrap_or_else(|reason| self.failed(case, &reason));
             self.clock.stop(&case.name, self.rounds)?;
             let left = self.clock.left(cases[number + 1..].iter().map(|case| &*case.name), self.rounds);
@@ -210,29 +213,40 @@ impl Comparison {
         self.far_store.as_mut().map(FarStore::traffic).transpose()
     }
 
-    /// Copies a hierarchy with `zarrctl`, in a new process for each round.
-    fn copy(&mut self, case: &Case) -> Result<CaseReport, String> {
+    /// Runs `zarrctl` and the command that is its lower bound in turn, each in a new process.
+    fn programs_of(&mut self, case: &Case) -> Result<CaseReport, String> {
         let mut report = CaseReport::new(case);
         self.make(case)?;
         let source = self.folder_of(case, Program::Floor);
         let target = self.folder.path().join("by-copy");
+        let mut commands = Commands::of(case, &self.places, &source, &target);
         let mut seconds = Vec::new();
+        let mut floor = Vec::new();
         let mut most = 0;
         for _ in 0..self.rounds.min(LEAST_ROUNDS) {
             remove(&target)?;
-            let (took, peak) = copy::run(&self.places, &source, &target)?;
+            floor.push(copy::run(&mut commands.floor)?.0);
+            remove(&target)?;
+            let (took, peak) = copy::run(&mut commands.ours)?;
             seconds.push(took);
             most = most.max(peak);
         }
+        report.floor = Some(floor);
+        let writes = target.exists();
         let outcome = Outcome::Measured {
             seconds,
             peak: Some(most),
-            stored: Some(size_below(&target)?),
+            stored: if writes { Some(size_below(&target)?) } else { None },
             read_back_by: None,
             traffic: None,
         };
-        let read = Case { operation: "boxes", ..case.clone() };
-        let outcome = self.read_back_from(&read, &target, Program::ZarrKit, outcome)?;
+        let outcome = match writes {
+            true => {
+                let read = Case { operation: "boxes", ..case.clone() };
+                self.read_back_from(&read, &target, Program::ZarrKit, outcome)?
+            }
+            false => outcome,
+        };
         remove(&target)?;
         report.results.insert(Program::ZarrKit.key().to_owned(), outcome);
         Ok(report)

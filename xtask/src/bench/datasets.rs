@@ -349,6 +349,14 @@ pub(crate) fn long(sizes: Sizes, name: &'static str, repeats: u64) -> Dataset {
     }
 }
 
+/// Returns an array whose chunks are planes.
+pub(crate) fn planes(sizes: Sizes) -> Dataset {
+    let whole = long(sizes, "planes", 4);
+    let chunks = vec![1, whole.shape[1], whole.shape[2]];
+    let document = v3("uint16", &whole.shape, &chunks, json!([bytes(), zstd()]));
+    Dataset { document, chunks, ..whole }
+}
+
 /// Returns an array of chunks of 1 KiB, with `grid` chunks along each dimension.
 pub(crate) fn many(name: &'static str, grid: [u64; 3]) -> Dataset {
     let chunks = vec![8, 8, 8];

@@ -28,7 +28,7 @@ pub(crate) fn between(from: &Array, to: &Array, chunks: &[u64], plan: &Prefix) -
     Ok(in_memory(from, to, chunks)?.with_store(Arc::new(below))?)
 }
 
-/// Returns an uncompressed array with the shape and data type of `from`, in memory.
+/// Returns an uncompressed array with the shape of `to` and the data type of `from`, in memory.
 pub(crate) fn in_memory(from: &Array, to: &Array, chunks: &[u64]) -> Result<Array, CopyError> {
     let context = to.hierarchy().context();
     let registry = context.registry();
@@ -37,7 +37,6 @@ pub(crate) fn in_memory(from: &Array, to: &Array, chunks: &[u64]) -> Result<Arra
     let data_type = from.data_type();
     let document = data_type.document(Format::V3, &order)?;
     let fill = data_type.fill_value_json(from.fill_value().bytes(), Format::V3, &order)?;
-    let builder =
-        ArrayBuilder::new(from.shape(), document.json).chunks(chunks).fill_value(fill).uncompressed();
+    let builder = ArrayBuilder::new(to.shape(), document.json).chunks(chunks).fill_value(fill).uncompressed();
     Ok(hierarchy.prepare_array("/copy", builder.metadata(Format::V3, registry)?)?)
 }

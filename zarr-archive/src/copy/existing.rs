@@ -7,8 +7,11 @@ use zarr_json::Object;
 use zarr_spec::NodePath;
 
 use super::error::CopyError;
+use super::lossless::first_difference;
 use super::nodes::NewGroup;
 use super::plan::ArrayPlan;
+use super::regions::Regions;
+use super::source::Source;
 use crate::diff::values;
 use crate::digest::values_of;
 use crate::elements::Stream;
@@ -97,11 +100,45 @@ fn refused_group(
     Ok(is_refused.then(|| format!("{path}: the group already exists with other attributes")))
 }
 
-/// Compares the elements of two arrays of one shape and data type: by their digests if the fill values are equal.
-pub(crate) fn have_same_elements(one: &Array, other: &Array, settings: &Settings) -> Result<bool, CopyError> {
-    let [first, second] = [one, other].map(Stream::of);
-    if first.fill() != second.fill() {
-        return Ok(values::compare(one, other, None, settings)?.is_none());
+/// Compares the elements of a copy with those of its source: by their digests if the fill values are equal, and all are
+/// copied.
+pub(crate) fn have_same_elements(
+    source: &Source,
+    copy: &Array,
+    settings: &Settings,
+) -> Result<bool, CopyError> {
+    if !source.is_whole() {
+        return selected_are_equal(source, copy, settings);
     }
-    Ok(values_of(one, &first, settings)? == values_of(other, &second, settings)?)
+    let array = &source.array;
+    let [first, second] = [array, copy].map(Stream::of);
+    if first.fill() != second.fill() {
+        return Ok(values::compare(array, copy, None, settings)?.is_none());
+    }
+    Ok(values_of(array, &first, settings)? == values_of(copy, &second, settings)?)
+}
+
+/// Compares each chunk of a copy with the selected elements of its source.
+fn selected_are_equal(source: &Source, copy: &Array, settings: &Settings) -> Result<bool, CopyError> {
+    let from = &source.array;
+    let regions = Regions::new(copy, &vec![1; copy.shape().len()]);
+    let can_list = [from, copy].iter().all(|array| array.hierarchy().store().capabilities().listable);
+    let wanted = match can_list && from.fill_value() == copy.fill_value() {
+        true => {
+            let mut wanted = regions.of(source, &from.stored_chunks()?)?;
+            wanted.extend(copy.stored_chunks()?);
+            Some(wanted)
+        }
+        false => None,
+    };
+    let mut are_equal = true;
+    regions.visit(wanted.as_ref(), &mut |index| {
+        if settings.progress.is_cancelled() {
+            return Err(Error::Cancelled.into());
+        }
+        let subset = regions.subset(index)?;
+        are_equal = are_equal && first_difference(copy, &subset, &source.read(&subset)?)?.is_none();
+        Ok(())
+    })?;
+    Ok(are_equal)
 }

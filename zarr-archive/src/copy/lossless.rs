@@ -5,6 +5,7 @@ use zarr_spec::codec::Codec;
 use zarr_spec::{ArraySubset, CodecChain, Format, Loss, Reading, Registry};
 
 use super::error::CopyError;
+use super::source::Source;
 use crate::boxes::element_size;
 
 /// Returns whether a codec of `array` may change elements: it computes with them, or its plugin declares a
@@ -29,33 +30,51 @@ fn chain_may_change_elements(chain: &CodecChain, format: Format, registry: &Regi
 
 /// Copies one stored chunk of `from` to `to`, a test array in memory, to check that the codecs of `to`
 /// preserve its elements. Skips chunks of more than `memory` bytes; [`check`] compares them later.
-pub(crate) fn check_a_chunk(from: &Array, to: &Array, memory: u64) -> Result<(), CopyError> {
-    if !from.hierarchy().store().capabilities().listable || !may_change_elements(to) {
+pub(crate) fn check_a_chunk(from: &Source, to: &Array, memory: u64) -> Result<(), CopyError> {
+    if !from.array.hierarchy().store().capabilities().listable || !may_change_elements(to) {
         return Ok(());
     }
-    let stored = from.stored_chunks()?;
-    let Some(index) = stored.first() else { return Ok(()) };
-    let subset = from.chunk_subset(index)?;
-    let size = subset.element_count().unwrap_or(u64::MAX).saturating_mul(element_size(from));
+    let positions = from.positions()?;
+    let mut found = None;
+    for index in from.array.stored_chunks()? {
+        let subset = positions.of(&index)?;
+        if subset.rank() == 0 || !subset.is_empty() {
+            found = Some(subset);
+            break;
+        }
+    }
+    let Some(subset) = found else { return Ok(()) };
+    let size = subset.element_count().unwrap_or(u64::MAX).saturating_mul(element_size(&from.array));
     if size > memory {
         return Ok(());
     }
-    let elements = from.read(Selection::from(&subset))?;
+    let elements = from.read(&subset)?;
     to.write(Selection::from(&subset), elements.bytes())?;
     check(to, &subset, &elements)
 }
 
 /// Reads written elements back and compares every bit.
 pub(crate) fn check(to: &Array, subset: &ArraySubset, written: &ElementArray) -> Result<(), CopyError> {
-    let read = to.read(Selection::from(subset))?;
-    if read.bytes() == written.bytes() {
-        return Ok(());
+    match first_difference(to, subset, written)? {
+        None => Ok(()),
+        Some([before, after]) => Err(CopyError::message(format!(
+            "the codecs of the copy change elements, such as {before} to {after}; --lossy allows this"
+        ))),
     }
-    let differs = |&at: &usize| read.element(at) != written.element(at);
-    let at = (0..read.count()).find(differs).unwrap_or_default();
-    let before = written.print(at)?;
-    let after = read.print(at)?;
-    Err(CopyError::message(format!(
-        "the codecs of the copy change elements, such as {before} to {after}; --lossy allows this"
-    )))
+}
+
+/// Reads elements and compares every bit with `expected`. Returns the first pair that differs: the expected element, and
+/// the one that was read.
+pub(crate) fn first_difference(
+    to: &Array,
+    subset: &ArraySubset,
+    expected: &ElementArray,
+) -> Result<Option<[String; 2]>, CopyError> {
+    let read = to.read(Selection::from(subset))?;
+    if read.bytes() == expected.bytes() {
+        return Ok(None);
+    }
+    let differs = |&at: &usize| read.element(at) != expected.element(at);
+    let Some(at) = (0..read.count()).find(differs) else { return Ok(None) };
+    Ok(Some([expected.print(at)?, read.print(at)?]))
 }

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use zarr_engine::{Array, EntryKind, Group, Hierarchy, Node, NodeEntry};
+use zarr_engine::{EntryKind, Group, Hierarchy, Node, NodeEntry};
 use zarr_json::Object;
 use zarr_metadata::{ArrayMetadata, v2};
 use zarr_spec::{Format, NodePath};
 
 use super::CopyRequest;
+use super::chunking::Choices;
 use super::error::CopyError;
-use super::lengths::Choices;
 use super::losses::Losses;
+use super::source::Source;
 use super::state::Skipped;
 use super::target::{self, Asked};
 use crate::verify::chain;
@@ -26,7 +27,7 @@ pub(crate) struct NewGroup {
 #[derive(Debug)]
 pub(crate) struct NewArray {
     pub(crate) path: NodePath,
-    pub(crate) source: Array,
+    pub(crate) source: Source,
     pub(crate) metadata: ArrayMetadata,
 }
 
@@ -126,11 +127,12 @@ impl Found<'_> {
                 nodes.add_group(path, group.attributes().clone())
             }
             Node::Array(array) => {
-                let chunking = choices.of(&array, self.format)?;
+                let source = Source::new(*array, self.request.selector.as_ref())?;
+                let chunking = choices.of(&source, self.format)?;
                 let asked = Asked { chunking, is_lossy: self.request.lossy };
-                let (metadata, lost) = target::metadata(&array, self.format, &asked)?;
+                let (metadata, lost) = target::metadata(&source, self.format, &asked)?;
                 lost.iter().for_each(|loss| nodes.losses.add(&self.entry.path, loss));
-                nodes.add_array(NewArray { path, source: *array, metadata })
+                nodes.add_array(NewArray { path, source, metadata })
             }
             Node::Unreadable(unreadable) => {
                 let reason = problems(&unreadable.error).join("; ");

@@ -12,18 +12,19 @@ use zarr_spec::{Format, NodePath, Prefix};
 
 use super::between;
 use super::chosen::Chosen;
+use super::chunking::Choices;
 use super::entry_point::entry_point;
 use super::error::CopyError;
 use super::existing::{Existing, Rule};
-use super::lengths::Choices;
 use super::losses::Losses;
 use super::lossless::check_a_chunk;
 use super::nodes::{NewArray, NewGroup, Nodes};
 use super::others::Others;
 use super::passes::{Passes, Shapes, Sizes};
+use super::source::Source;
 use super::state::{Skipped, State};
 use super::{CopyRequest, text};
-use crate::boxes::{element_size, size};
+use crate::boxes::element_size;
 use crate::manifest::hex;
 use crate::settings::Settings;
 use crate::shelf::Shelf;
@@ -57,7 +58,7 @@ pub struct ArrayPlan {
     pub size: u64,
     /// How elements are copied.
     pub method: Method,
-    pub(crate) source: Array,
+    pub(crate) source: Source,
     pub(crate) metadata: ArrayMetadata,
     /// Whether an interrupted copy has completed the array.
     pub(crate) is_complete: bool,
@@ -111,7 +112,11 @@ impl fmt::Display for ArrayPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = zarr_spec::printable(&self.path).to_string();
         let size = text::size(self.size);
-        writeln!(f, "{path}  {}, {size}", text::shape(&self.shape))?;
+        let of_all = match self.source.is_whole() {
+            true => String::new(),
+            false => format!(" of {}", text::shape(self.source.array.shape())),
+        };
+        writeln!(f, "{path}  {}{of_all}, {size}", text::shape(&self.shape))?;
         let Method::Decoded(passes) = &self.method else {
             return writeln!(f, "  copies the encoded chunks");
         };
@@ -352,6 +357,7 @@ impl Planning<'_> {
         for array in arrays {
             add(&array.path.to_string());
             add(&format!("{:?}", array.method));
+            array.source.selection_text().iter().for_each(|selection| add(selection));
         }
         let CopyRequest { lossy, skip_unreadable, part, .. } = self.request;
         add(&format!("{lossy} {skip_unreadable} {}", part.count()));
@@ -404,26 +410,29 @@ impl Planning<'_> {
         let NewArray { path, source, metadata } = array;
         let to = hierarchy.prepare_array(path.to_string(), metadata.clone())?;
         let memory = self.settings.memory;
-        let is_encoded = have_one_form(&source, &to) && source.hierarchy().store().capabilities().listable;
-        if !self.request.lossy && !have_one_form(&source, &to) {
+        let array = &source.array;
+        let is_same = source.is_whole() && have_one_form(array, &to);
+        let is_encoded = is_same && array.hierarchy().store().capabilities().listable;
+        if !self.request.lossy && !is_same {
             check_a_chunk(&source, &to, memory)?;
             to.erase_leftovers()?;
         }
         hierarchy.publish_array(&to)?;
         let shapes = Shapes {
             array: source.shape().to_vec(),
-            source: source.chunk_grid().largest_chunk(),
+            source: source.largest_chunk(),
             target: to.chunk_grid().largest_chunk(),
-            sizes: Sizes { element: element_size(&source), budget: memory },
+            sizes: Sizes { element: element_size(array), budget: memory },
         };
-        let is_possible = between::is_possible(&source, &**self.store);
+        let is_possible = between::is_possible(array, &**self.store);
         let max_reads = if is_possible { self.request.max_reads } else { f64::INFINITY };
         let method = match is_encoded {
             true => Method::Encoded,
             false => Method::Decoded(Passes::new(&shapes, max_reads)),
         };
-        let Shapes { array: shape, source: source_chunk, target: chunk, .. } = shapes;
-        let size = size(&source);
+        let Shapes { array: shape, target: chunk, .. } = shapes;
+        let source_chunk = array.chunk_grid().largest_chunk();
+        let size = source.size();
         Ok(ArrayPlan { path, shape, source_chunk, chunk, size, method, source, metadata, is_complete: false })
     }
 }

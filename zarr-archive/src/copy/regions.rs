@@ -7,6 +7,7 @@ use zarr_spec::ArraySubset;
 use zarr_spec::grid::{ChunkGrid, GridError};
 
 use super::error::CopyError;
+use super::source::Source;
 
 /// Boxes of whole chunks of the copy that are read and written in one call.
 #[derive(Debug)]
@@ -92,10 +93,11 @@ impl<'a> Regions<'a> {
     }
 
     /// Returns the regions with elements of stored chunks.
-    pub(crate) fn of(&self, from: &Array, stored: &[Vec<u64>]) -> Result<BTreeSet<Vec<u64>>, CopyError> {
+    pub(crate) fn of(&self, from: &Source, stored: &[Vec<u64>]) -> Result<BTreeSet<Vec<u64>>, CopyError> {
         let mut regions = BTreeSet::new();
+        let positions = from.positions()?;
         for index in stored {
-            let chunk = from.chunk_subset(index)?.intersection(&ArraySubset::whole(self.shape));
+            let chunk = positions.of(index)?;
             if chunk.is_empty() {
                 continue;
             }

@@ -57,6 +57,20 @@ impl Skipped {
     }
 }
 
+/// Returns whether a copy into `store` has begun and is not complete: parts of it are missing, or it was interrupted.
+///
+/// # Errors
+///
+/// [`CopyError::Engine`] if the store cannot list its keys.
+pub fn has_incomplete_copy(store: &dyn Store) -> Result<bool, CopyError> {
+    for folder in store.list_dir(&Prefix::new(OWN_FOLDER)?)?.prefixes {
+        if is_plan(&folder) && store.size(&folder.key(PLAN)?)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The folder of one plan in the destination.
 #[derive(Debug)]
 pub(crate) struct State {

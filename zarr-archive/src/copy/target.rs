@@ -13,8 +13,9 @@ use zarr_spec::{
     Representation, Value,
 };
 
+use super::chunking::{Chunking, Shards, chunk_shape, with_codecs};
 use super::error::CopyError;
-use super::lengths::{Chunking, Shards, chunk_shape, with_codecs};
+use super::source::Source;
 use crate::verify::chain;
 
 /// The request for the copy of one array.
@@ -25,18 +26,20 @@ pub(crate) struct Asked {
     pub(crate) is_lossy: bool,
 }
 
-/// Returns the metadata of a copy of `array`, and the losses. The failure lists everything that prevents the
+/// Returns the metadata of a copy of `from`, and the losses. The failure lists everything that prevents the
 /// copy.
 pub(crate) fn metadata(
-    array: &Array,
+    from: &Source,
     format: Format,
     asked: &Asked,
 ) -> Result<(ArrayMetadata, Vec<ConversionLoss>), CopyError> {
+    let array = &from.array;
     let registry = array.hierarchy().context().registry();
     let is_as_before = asked.chunking.is_as_before();
     let mut source = array.metadata().clone();
+    source.shape = from.shape().to_vec();
     let mut losses = Vec::new();
-    if is_as_before && format == source.format && array.fallback().is_some() {
+    if is_as_before && from.is_whole() && format == source.format && array.fallback().is_some() {
         // The document and the encoded chunks are copied unchanged.
         return Ok((source, losses));
     }
@@ -213,8 +216,22 @@ fn described(
     format: Format,
     asked: &Asked,
 ) -> Result<ArrayBuilder, CopyError> {
+    let builder = without_codecs(array, source, format, asked)?;
+    Ok(match asked.chunking.codecs.is_empty() {
+        true => with_codecs_of(builder, array, format),
+        false => with_codecs(builder, asked.chunking.codecs.clone()),
+    })
+}
+
+/// Describes a copy as [`described`] does, without codecs.
+fn without_codecs(
+    array: &Array,
+    source: &ArrayMetadata,
+    format: Format,
+    asked: &Asked,
+) -> Result<ArrayBuilder, CopyError> {
     let mut builder =
-        ArrayBuilder::new(array.shape(), data_type(array, source, asked.chunking.codecs.is_empty()))
+        ArrayBuilder::new(&source.shape[..], data_type(array, source, asked.chunking.codecs.is_empty()))
             .attributes(source.attributes.clone());
     if let Some(names) = array.dimension_names() {
         builder = builder.dimension_names(names);
@@ -223,7 +240,7 @@ fn described(
         let fallbacks = source.data_type.fallback.iter();
         builder = fallbacks.fold(builder, |builder, fallback| builder.fallback(fallback.json.clone()));
     }
-    let Chunking { chunks, shards, codecs } = &asked.chunking;
+    let Chunking { chunks, shards, .. } = &asked.chunking;
     let inner = array.inner_chunk_shape()?;
     let shards = match shards {
         Shards::Of(shards) => Some(shards.clone()),
@@ -236,10 +253,27 @@ fn described(
     if let Some(shards) = shards {
         builder = builder.shards(shards);
     }
-    Ok(match codecs.is_empty() {
-        true => with_codecs_of(builder, array, format),
-        false => with_codecs(builder, codecs.clone()),
-    })
+    Ok(builder)
+}
+
+/// Describes an array like `array` in `format`, with another shape: its data type, fill value, chunks, shards, dimension names,
+/// attributes, and codecs unless `has_codecs` is set.
+///
+/// # Errors
+///
+/// [`CopyError::Engine`] if the fill value cannot be written in `format`.
+pub fn builder_like(
+    array: &Array,
+    shape: &[u64],
+    format: Format,
+    has_codecs: bool,
+) -> Result<ArrayBuilder, CopyError> {
+    let mut source = array.metadata().clone();
+    source.shape = shape.to_vec();
+    let asked = Asked { chunking: Chunking::default(), is_lossy: false };
+    let builder = without_codecs(array, &source, format, &asked)?;
+    let builder = if has_codecs { builder } else { with_codecs_of(builder, array, format) };
+    Ok(builder.fill_value(fill_value(array, &source, format, true)?))
 }
 
 /// Returns the data type. If the codecs stay the same, it is the one in the document, with its byte order.

@@ -16,6 +16,7 @@ use super::plan::{ArrayPlan, Method};
 use super::progress::CopyProgress;
 use super::regions::{Regions, number};
 use super::share::Share;
+use super::source::Source;
 use super::state::{Skipped, State};
 use super::unreadable::{self, is_damage};
 use crate::boxes::{element_size, size};
@@ -49,15 +50,15 @@ impl Transfer<'_> {
     /// Copies encoded chunks, or runs the only pass, or the first of two.
     pub(crate) fn first_pass(&self) -> Result<(), CopyError> {
         let from = &self.plan.source;
-        let stored = stored_chunks(from)?;
+        let stored = stored_chunks(&from.array)?;
         match &self.plan.method {
             Method::Encoded => self.copy_encoded(stored.unwrap_or_default()),
             Method::Decoded(Passes::One(pass)) => {
                 let is_checked = !self.how.is_lossy && may_change_elements(self.to);
-                self.pass(from, self.to, is_checked).run(stored.as_deref(), pass)
+                self.pass(from.clone(), self.to, is_checked).run(stored.as_deref(), pass)
             }
             Method::Decoded(Passes::Two(two)) => {
-                self.pass(from, &self.between(two)?, false).run(stored.as_deref(), &two.first)
+                self.pass(from.clone(), &self.between(two)?, false).run(stored.as_deref(), &two.first)
             }
         }
     }
@@ -67,8 +68,10 @@ impl Transfer<'_> {
         let Method::Decoded(Passes::Two(two)) = &self.plan.method else { return Ok(()) };
         let between = self.between(two)?;
         let is_checked = !self.how.is_lossy && may_change_elements(self.to);
-        let pass = Decoded { skips: false, ..self.pass(&between, self.to, is_checked) };
-        pass.run(Some(&between.stored_chunks()?), &two.second)
+        let stored = between.stored_chunks()?;
+        let from = Source::new(between, None)?;
+        let pass = Decoded { skips: false, ..self.pass(from, self.to, is_checked) };
+        pass.run(Some(&stored), &two.second)
     }
 
     /// Removes the intermediate array.
@@ -82,10 +85,10 @@ impl Transfer<'_> {
             .how
             .state
             .ok_or_else(|| CopyError::message("two passes need a destination that can list its keys"))?;
-        between(&self.plan.source, self.to, &two.between, state.folder())
+        between(&self.plan.source.array, self.to, &two.between, state.folder())
     }
 
-    fn pass<'p>(&'p self, from: &'p Array, to: &'p Array, is_checked: bool) -> Decoded<'p> {
+    fn pass<'p>(&'p self, from: Source, to: &'p Array, is_checked: bool) -> Decoded<'p> {
         Decoded {
             from,
             to,
@@ -99,7 +102,7 @@ impl Transfer<'_> {
 
     fn copy_encoded(&self, mut stored: Vec<Vec<u64>>) -> Result<(), CopyError> {
         let Self { to, how, .. } = *self;
-        let from = &self.plan.source;
+        let from = &self.plan.source.array;
         let grid = from.chunk_grid().grid_shape().to_vec();
         let count = from.chunk_count();
         let of_one = size(from) / (stored.len() as u64).max(1);
@@ -122,7 +125,7 @@ impl Transfer<'_> {
     fn copy_encoded_one_by_one(&self, stored: &[Vec<u64>]) -> Result<(), CopyError> {
         for index in stored {
             self.how.progress.check()?;
-            match self.plan.source.read_encoded_chunk(index) {
+            match self.plan.source.array.read_encoded_chunk(index) {
                 Ok(Some(bytes)) => self.to.write_encoded_chunk(index, &bytes)?,
                 Ok(None) => {}
                 Err(error) if is_damage(&error) => {
@@ -155,7 +158,7 @@ fn stored_chunks(array: &Array) -> Result<Option<Vec<Vec<u64>>>, CopyError> {
 
 /// One pass over the elements of an array.
 struct Decoded<'a> {
-    from: &'a Array,
+    from: Source,
     to: &'a Array,
     path: String,
     /// Whether each box is read back and compared.
@@ -167,9 +170,10 @@ struct Decoded<'a> {
 
 impl Decoded<'_> {
     fn run(&self, stored: Option<&[Vec<u64>]>, pass: &Pass) -> Result<(), CopyError> {
-        let Self { from, to, how, .. } = *self;
+        let from = &self.from;
+        let Self { to, how, .. } = *self;
         let regions = Regions::new(to, &pass.chunks);
-        let fills = from.fill_value() == to.fill_value();
+        let fills = from.array.fill_value() == to.fill_value();
         let wanted = stored.filter(|_| fills).map(|stored| regions.of(from, stored)).transpose()?;
         let done = how.is_resumed.then(|| to.stored_chunks()).transpose()?;
         let done: BTreeSet<Vec<u64>> = done.into_iter().flatten().collect();
@@ -192,8 +196,8 @@ impl Decoded<'_> {
         };
         let write = |(subset, elements): (ArraySubset, ElementArray)| self.write(&subset, &elements);
         // Overlapping needs memory for two regions.
-        let are_small = regions.largest().saturating_mul(element_size(from)) <= how.memory / 2;
-        match are_small && [from, to].into_iter().any(is_remote) {
+        let are_small = regions.largest().saturating_mul(element_size(to)) <= how.memory / 2;
+        match are_small && [&from.array, to].into_iter().any(is_remote) {
             true => overlapping(each, read, write),
             false => each(&mut |index| write(read(index)?)),
         }
@@ -209,9 +213,9 @@ impl Decoded<'_> {
     }
 
     fn read(&self, subset: &ArraySubset) -> Result<ElementArray, CopyError> {
-        match self.from.read(Selection::from(subset)) {
+        match self.from.read(subset) {
             Err(error) if self.skips && is_damage(&error) => {
-                let rest = unreadable::read_rest(self.from, self.to, subset)?;
+                let rest = unreadable::read_rest(&self.from, self.to, subset)?;
                 for (index, error) in &rest.damaged {
                     let reason = crate::verify::chain(error);
                     self.how.skip(&Skipped::new(&self.path, Some(index), reason))?;
@@ -233,7 +237,7 @@ impl Decoded<'_> {
 
     /// Adds the elements of a box to the progress.
     fn count(&self, subset: &ArraySubset) {
-        let bytes = subset.element_count().unwrap_or(0).saturating_mul(element_size(self.from));
+        let bytes = subset.element_count().unwrap_or(0).saturating_mul(element_size(self.to));
         self.how.progress.add(bytes);
     }
 }

@@ -4,15 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Reading;
+use super::{NodeAt, Reading};
 
 #[derive(Debug, Args)]
 pub(crate) struct Digest {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the node; it and all nodes below it are hashed
-    #[arg(default_value = "/")]
-    pub(crate) path: String,
+    #[command(flatten)]
+    pub(crate) at: NodeAt,
     /// Also write the manifest to this file. `verify --manifest` compares a hierarchy with it
     #[arg(long, value_name = "FILE")]
     pub(crate) manifest: Option<PathBuf>,

@@ -3,19 +3,24 @@
 use std::time::Duration;
 
 use clap::Args;
+use zarr_kit::Format;
 
-use super::Reading;
-use crate::values::{self, Member};
+use super::{ArrayAt, NodeAt, OneNode, Reading};
+use crate::values::{self, Counts, Member, Shape};
 
 #[derive(Debug, Args)]
 pub(crate) struct Attributes {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the node
-    pub(crate) path: String,
-    /// Set an attribute; repeatable. In a shell, strings need two kinds of quotes: 'title="text"'
+    #[command(flatten)]
+    pub(crate) at: OneNode,
+    /// Print only this attribute, a text without quotes
+    #[arg(value_name = "NAME", conflicts_with_all = ["set", "set_text", "unset"])]
+    pub(crate) name: Option<String>,
+    /// Set an attribute to JSON; repeatable. In a shell, strings need two kinds of quotes: 'title="text"'
     #[arg(long, value_name = "K=JSON", value_parser = values::member)]
     pub(crate) set: Vec<Member>,
+    /// Set an attribute to a text, without quotes around it; repeatable
+    #[arg(long, value_name = "K=TEXT", value_parser = values::text_member)]
+    pub(crate) set_text: Vec<Member>,
     /// Remove an attribute; repeatable
     #[arg(long, value_name = "K")]
     pub(crate) unset: Vec<String>,
@@ -25,11 +30,8 @@ pub(crate) struct Attributes {
 
 #[derive(Debug, Args)]
 pub(crate) struct Consolidate {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the group
-    #[arg(default_value = "/")]
-    pub(crate) path: String,
+    #[command(flatten)]
+    pub(crate) at: NodeAt,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -45,4 +47,33 @@ pub(crate) struct Clean {
     /// List the files; remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Erase {
+    #[command(flatten)]
+    pub(crate) at: OneNode,
+    /// Remove the node of this format only; keep other formats in the same folders
+    #[arg(long, value_parser = values::format(), conflicts_with = "as_format")]
+    pub(crate) format: Option<Format>,
+    /// Remove every file at and below the node, whether it is part of Zarr or not
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resize {
+    #[command(flatten)]
+    pub(crate) at: ArrayAt,
+    /// The new number of elements per dimension. Default: the shape that results from --at-start
+    #[arg(long, value_parser = values::shape, allow_hyphen_values = true, required_unless_present = "at_start")]
+    pub(crate) shape: Option<Shape>,
+    /// Elements to add before the first one, per dimension: "3,0"; negative numbers remove elements. Only for
+    /// arrays whose chunk grid has an origin; no chunk moves
+    #[arg(long, value_name = "COUNTS", value_parser = values::counts, allow_hyphen_values = true)]
+    pub(crate) at_start: Option<Counts>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }

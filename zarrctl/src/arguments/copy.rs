@@ -33,6 +33,11 @@ pub(crate) struct Copy {
     /// chunks more often than this on average
     #[arg(long, value_name = "TIMES", default_value = "2", value_parser = values::times)]
     pub(crate) max_reads: f64,
+    /// Copy only this part of the arrays with these dimensions, as in `show --select`: "time=2001-02,lat=0:45", or
+    /// "/ocean=time=2001" for a group or an array, or "/t2m=0:10,5" by position. Coordinates are cut too, and a single
+    /// value keeps its dimension; repeatable
+    #[arg(long, value_name = "[PATH=]SELECTION", allow_hyphen_values = true)]
+    pub(crate) select: Vec<String>,
     /// Print what is read and written, the passes, memory and temporary space of each array; write nothing
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) plan: bool,

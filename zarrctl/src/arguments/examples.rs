@@ -36,6 +36,7 @@ pub(super) const SHOW: &str = "Examples:
 pub(super) const GET: &str = "Examples:
   zarrctl get demo/v3 image/mandelbrot --select 0:4,0:4 --format json
   zarrctl get demo/v3 image/mandelbrot -o mandelbrot.npy
+  zarrctl get demo/v3 weather/temperature --select time=2024-03-01 --cf --format csv
   zarrctl get demo/v3 weather/stations -o stations.csv";
 
 pub(super) const BENCH: &str = "Examples:
@@ -43,18 +44,24 @@ pub(super) const BENCH: &str = "Examples:
 
 pub(super) const CREATE: &str = r#"Examples:
   zarrctl create new.zarr temperature --shape 365,180,360 --dtype float32
+  zarrctl create new.zarr ocean --group --attr 'title="Measurements"'
+  zarrctl create demo/v3 image/larger --like image/mandelbrot --shape 960,1440
   zarrctl create new.zarr mask --shape 9,9 --dtype bool --codec zstd:'{"level":3}'
   zarrctl create new.zarr elevation --shape 64,64 --dtype int16 --shards 32,32 --chunks 8,8"#;
 
 pub(super) const PUT: &str = "Examples:
   zarrctl get demo/v3 image/mandelbrot -o mandelbrot.npy
   zarrctl put demo/v2 image/mandelbrot mandelbrot.npy
+  zarrctl put demo/v2 image/mandelbrot --value 0 --select 0:10
+  zarrctl get demo/v3 weather/stations -o list.csv
+  zarrctl put demo/v2 weather/stations list.csv
   zarrctl get demo/v3 image/mask --format raw | zarrctl put demo/v2 image/mask -";
 
 pub(super) const COPY: &str = "Examples:
   zarrctl copy demo/v3 v2.zarr --format v2
   zarrctl copy demo/v3 rechunked.zarr --path image --chunks 120,120
   zarrctl copy demo/v3 series.zarr --chunks time=-1,y=80 --exclude words
+  zarrctl copy demo/v3 march.zarr --path weather --exclude stations --select time=2024-03
   zarrctl copy demo/v3 verified.zarr --codec zstd --verify --resume
   zarrctl copy demo/v3 jobs.zarr --chunks y=80 --partition 1/2
   zarrctl copy demo/v3 jobs.zarr --chunks y=80 --partition 2/2
@@ -81,6 +88,8 @@ pub(super) const RESIZE: &str = "Examples:
 
 pub(super) const ATTRS: &str = r#"Examples:
   zarrctl attrs demo/v3 weather/temperature
+  zarrctl attrs demo/v3 weather/temperature units
+  zarrctl attrs demo/v3 weather/temperature --set-text 'comment=from a formula'
   zarrctl attrs demo/v3 weather/temperature --set valid_max=60 --set 'source="formula"'"#;
 
 pub(super) const DIGEST: &str = "Examples:
@@ -177,6 +186,9 @@ pub(super) const CONFORMANCE_FORMAT: &str = "Examples:
 
 pub(super) const COMPLETIONS: &str = "Examples:
   zarrctl completions bash > zarrctl.bash";
+
+pub(super) const MAN: &str = "Examples:
+  zarrctl man man1";
 
 /// The help text of verbs that this build does not have.
 #[cfg(not(all(feature = "conformance", feature = "dynamic", feature = "serve", target_os = "linux")))]

@@ -1,18 +1,46 @@
-//! The arguments of `ls`, `cat`, `du` and `show`.
+//! The arguments of verbs that show what a store contains.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Reading;
+use super::{ArrayAt, NodeAt, Reading};
+
+#[derive(Debug, Args)]
+pub(crate) struct Tree {
+    #[command(flatten)]
+    pub(crate) at: NodeAt,
+    /// List at most this number of levels below the first node
+    #[arg(long, value_name = "LEVELS")]
+    pub(crate) depth: Option<usize>,
+    /// Print the sizes of arrays: of the stored chunks, and of all elements
+    #[arg(long)]
+    pub(crate) sizes: bool,
+    /// Print a JSON array with an object for each node
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    #[command(flatten)]
+    pub(crate) at: NodeAt,
+    /// Print all members of the metadata with the plugins that serve them, and the documents as they are stored
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) verbose: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the group
-    #[arg(default_value = "/")]
-    pub(crate) path: String,
+    #[command(flatten)]
+    pub(crate) at: NodeAt,
     /// Also print the data types and shapes of arrays
     #[arg(short, long)]
     pub(crate) long: bool,
@@ -22,22 +50,16 @@ pub(crate) struct Ls {
 
 #[derive(Debug, Args)]
 pub(crate) struct Cat {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the node
-    #[arg(default_value = "/")]
-    pub(crate) path: String,
+    #[command(flatten)]
+    pub(crate) at: NodeAt,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Du {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the first node
-    #[arg(default_value = "/")]
-    pub(crate) path: String,
+    #[command(flatten)]
+    pub(crate) at: NodeAt,
     /// Print at most this number of levels below the first node
     #[arg(long, value_name = "LEVELS")]
     pub(crate) depth: Option<usize>,
@@ -50,10 +72,8 @@ pub(crate) struct Du {
 
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the array
-    pub(crate) path: String,
+    #[command(flatten)]
+    pub(crate) at: ArrayAt,
     /// Show this part only: "0:10,5" in NumPy notation, or "time=2001-02,lat=0:45,lon=[0:10]" by dimension name,
     /// with values of coordinates, or positions in brackets. Both ends of a range of values belong to it
     #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]

@@ -8,6 +8,7 @@ use zarr_kit::spec::data_type::Field;
 
 use super::Writer;
 use super::element::{parts, to_text};
+use crate::decoded::Decoder;
 use crate::failure::Failure;
 
 /// A writer of one line for each row. A one-dimensional array has one value per row, or one for each field of
@@ -19,6 +20,7 @@ pub(crate) struct CsvWriter {
     /// The fields of a structure, which the first line names.
     fields: Vec<Field>,
     has_header: bool,
+    decoder: Option<Decoder>,
 }
 
 impl CsvWriter {
@@ -36,7 +38,13 @@ impl CsvWriter {
             }
         };
         let fields = fields.iter().filter(|field| !field.name.is_empty()).cloned().collect();
-        Ok(Self { columns, column: 0, fields, has_header: false })
+        Ok(Self { columns, column: 0, fields, has_header: false, decoder: None })
+    }
+
+    /// Writes decoded elements.
+    pub(crate) fn with_decoder(mut self, decoder: Option<Decoder>) -> Self {
+        self.decoder = decoder;
+        self
     }
 
     fn write_header(&mut self, to: &mut dyn Write) -> Result<(), Failure> {
@@ -52,6 +60,8 @@ impl Writer for CsvWriter {
     fn write(&mut self, elements: &ElementArray, to: &mut dyn Write) -> Result<(), Failure> {
         self.write_header(to)?;
         let data_type = elements.data_type();
+        let decoded = self.decoder.as_ref().and_then(|decoder| decoder.decoded(elements));
+        let mut decoded = decoded.into_iter().flatten();
         for element in elements.iter() {
             if !self.fields.is_empty() {
                 let cells = self.fields.iter().map(|field| cell(field, element));
@@ -61,7 +71,11 @@ impl Writer for CsvWriter {
             if self.column > 0 {
                 to.write_all(b",")?;
             }
-            to.write_all(field(&to_text(data_type, element)?).as_bytes())?;
+            let text = match decoded.next() {
+                Some(decoded) => decoded.into_text(),
+                None => to_text(data_type, element)?,
+            };
+            to.write_all(field(&text).as_bytes())?;
             self.column += 1;
             if self.column == self.columns {
                 self.column = 0;

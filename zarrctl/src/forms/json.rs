@@ -7,6 +7,7 @@ use zarr_kit::spec::ByteOrder;
 
 use super::Writer;
 use super::element::to_json;
+use crate::decoded::Decoder;
 use crate::failure::Failure;
 
 /// A writer of nested arrays, with the innermost dimension on one line.
@@ -16,11 +17,18 @@ pub(crate) struct JsonWriter {
     /// Byte order of fill values that contain bytes.
     order: ByteOrder,
     position: u64,
+    decoder: Option<Decoder>,
 }
 
 impl JsonWriter {
     pub(crate) fn new(shape: &[u64], order: ByteOrder) -> Self {
-        Self { shape: shape.to_vec(), order, position: 0 }
+        Self { shape: shape.to_vec(), order, position: 0, decoder: None }
+    }
+
+    /// Writes decoded elements.
+    pub(crate) fn with_decoder(mut self, decoder: Option<Decoder>) -> Self {
+        self.decoder = decoder;
+        self
     }
 
     /// Returns the number of arrays that begin or end at a position.
@@ -40,6 +48,8 @@ impl JsonWriter {
 impl Writer for JsonWriter {
     fn write(&mut self, elements: &ElementArray, to: &mut dyn Write) -> Result<(), Failure> {
         let rank = self.shape.len();
+        let decoded = self.decoder.as_ref().and_then(|decoder| decoder.decoded(elements));
+        let mut decoded = decoded.into_iter().flatten();
         for element in elements.iter() {
             let opening = self.boundaries(self.position);
             if self.position > 0 {
@@ -49,7 +59,10 @@ impl Writer for JsonWriter {
                 let indent = if self.position == 0 { 0 } else { rank - opening };
                 write!(to, "{:indent$}{}", "", "[".repeat(opening))?;
             }
-            let value = to_json(elements.data_type(), element, &self.order);
+            let value = match decoded.next() {
+                Some(decoded) => Ok(decoded.into_json()),
+                None => to_json(elements.data_type(), element, &self.order),
+            };
             let value =
                 value.map_err(|error| Failure::fault(format!("element {}: {error}", self.position)))?;
             write!(to, "{value}")?;

@@ -3,12 +3,14 @@
 //! Source: `numpy.lib.format` in NumPy's documentation.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 use zarr_kit::ElementArray;
 use zarr_kit::spec::data_type::{DataTypeDocument, DataTypeError};
 use zarr_kit::spec::{ByteOrder, DataType, Elements, Format, Mode, Registry, Value, format};
 
 use super::Writer;
+use super::cast::Cast;
 use super::python::{self, Literal};
 use super::raw::RawWriter;
 use crate::failure::Failure;
@@ -117,6 +119,7 @@ pub(crate) struct Header {
     pub(crate) shape: Vec<u64>,
     /// Whether the first dimension changes fastest.
     pub(crate) fortran_order: bool,
+    pub(crate) data_type: Arc<dyn DataType>,
     /// The type in v2 notation.
     dtype: Value,
     pub(crate) order: ByteOrder,
@@ -179,10 +182,27 @@ impl Header {
         let (data_type, order) = created.map_err(|error| format!("its type {dtype}: {error}"))?;
         let canonical =
             data_type.document(Format::V2, &ByteOrder::Little).map_err(|error| error.to_string())?;
-        Ok(Self { shape, fortran_order, dtype, order, canonical: canonical.json })
+        Ok(Self { shape, fortran_order, data_type, dtype, order, canonical: canonical.json })
     }
 
-    pub(crate) fn check_type(&self, data_type: &dyn DataType) -> Result<(), Failure> {
+    /// Returns the conversion to the data type of an array; `None` if the file has that data type. Numbers are converted
+    /// only if `is_asked`.
+    pub(crate) fn cast<'t>(&self, to: &'t dyn DataType, is_asked: bool) -> Result<Option<Cast<'t>>, Failure> {
+        if self.data_type.name() == to.name() {
+            return Ok(None);
+        }
+        match Cast::new(&*self.data_type, to) {
+            Some(cast) if is_asked || cast.is_lossless() => Ok(Some(cast)),
+            Some(_) => Err(Failure::fault(format!(
+                "the file contains {}, but the array is {}; --cast converts the elements",
+                python::descr(&self.dtype),
+                to.name()
+            ))),
+            None => self.check_type(to).map(|()| None),
+        }
+    }
+
+    fn check_type(&self, data_type: &dyn DataType) -> Result<(), Failure> {
         let instead = "use --format raw: each element follows its size in bytes as u32, as `get --format raw` \
              writes them";
         let wanted = numpy_type(data_type, instead)?;

@@ -52,7 +52,7 @@ struct Report {
 pub(crate) fn run(arguments: &arguments::Bench) -> Result<(), Failure> {
     start_threads()?;
     let mut tape = None;
-    let hierarchy = open_through(&arguments.store, &arguments.reading, |store| {
+    let hierarchy = open_through(&arguments.at.store, &arguments.reading, |store| {
         let around = Arc::new(Tape::new(store));
         tape = Some(Arc::clone(&around));
         around
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &arguments::Bench) -> Result<(), Failure> {
 }
 
 fn report(hierarchy: Opened, tape: Arc<Tape>, arguments: &arguments::Bench) -> Result<Report, Failure> {
-    let array = hierarchy.array(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))?;
+    let array = hierarchy.array(&arguments.at.path).map_err(|error| hints::of_node(error, &hierarchy))?;
     warn_of_old_copy(&hierarchy, &array);
     let inner = array.inner_chunk_shape()?;
     let geometry = Geometry {
@@ -104,7 +104,7 @@ fn report(hierarchy: Opened, tape: Arc<Tape>, arguments: &arguments::Bench) -> R
     let bench = Bench {
         hierarchy,
         tape,
-        path: arguments.path.clone(),
+        path: arguments.at.path.clone(),
         geometry,
         has_shards: report.subject.has_shards,
         is_raw: report.subject.is_raw,

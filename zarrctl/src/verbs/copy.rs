@@ -17,8 +17,12 @@ use crate::failure::Failure;
 use crate::interrupt::{self, Left};
 use crate::opening::{self, Opened, open_documents};
 use crate::printer::{note_lines, stdout};
+use crate::selecting::ForCopy;
 use crate::terminal::{self, Progress, size, warn};
 use crate::verbs::digest::settings_of;
+
+/// The message if nodes or options prevent a copy.
+const NOTHING: &str = "nothing is copied";
 
 /// The most nodes in a message.
 const SHOWN: usize = 20;
@@ -98,8 +102,15 @@ fn plan_from(
     arguments: &Copy,
 ) -> Result<CopyPlan, Failure> {
     let sources: Vec<&Hierarchy> = sources.iter().map(|source| &**source).collect();
-    let plan = archive::plan_copy(&sources, destination, context, &request(arguments), &settings_of(context));
-    plan.map_err(|error| failure(error, arguments))
+    let selections = Arc::new(ForCopy::parse(&arguments.select)?);
+    let mut request = request(arguments);
+    request.selector = selections.selector();
+    let plan = archive::plan_copy(&sources, destination, context, &request, &settings_of(context));
+    let plan = plan.map_err(|error| failure(error, arguments))?;
+    match selections.without_effect() {
+        reasons if reasons.is_empty() => Ok(plan),
+        reasons => Err(Failure::Listed { head: NOTHING.to_owned(), reasons }),
+    }
 }
 
 fn request(arguments: &Copy) -> CopyRequest {
@@ -131,7 +142,7 @@ fn failure(error: CopyError, arguments: &Copy) -> Failure {
             if all.len() > SHOWN {
                 reasons.push(format!("and {} more", all.len() - SHOWN));
             }
-            Failure::Listed { head: "nothing is copied".to_owned(), reasons }
+            Failure::Listed { head: NOTHING.to_owned(), reasons }
         }
         CopyError::Engine(error) => Failure::from(error),
         CopyError::Incomplete(error) => {

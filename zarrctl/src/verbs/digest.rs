@@ -25,8 +25,8 @@ pub(crate) fn settings_of(context: &Context) -> Settings {
 }
 
 pub(crate) fn run(arguments: &Digest) -> Result<(), Failure> {
-    let hierarchy = open_documents(&arguments.store, &arguments.reading, context()?)?;
-    let path = hierarchy.path(&arguments.path)?;
+    let hierarchy = open_documents(&arguments.at.store, &arguments.reading, context()?)?;
+    let path = hierarchy.path(&arguments.at.path)?;
     let progress = Progress::unknown("hashing");
     let manifest = archive::digest(&hierarchy, &path, &settings(&hierarchy));
     let manifest = manifest.map_err(|error| hints::of_node(error, &hierarchy))?;

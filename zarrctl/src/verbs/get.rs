@@ -3,11 +3,16 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use zarr_kit::{Array, DimensionSelection, Selection};
+use zarr_kit::json::counted;
+use zarr_kit::spec::{printable, printable_path};
+use zarr_kit::{Array, DimensionSelection, ElementArray, Selection};
 
 use crate::arguments::{Form, Get};
 use crate::blocks::{Blocks, Layout};
+use crate::cf::Decoding;
+use crate::decoded::{Decoder, decoded_texts};
 use crate::describe::{self, stored_order};
 use crate::durable;
 use crate::failure::Failure;
@@ -16,31 +21,32 @@ use crate::forms::csv::CsvWriter;
 use crate::forms::json::JsonWriter;
 use crate::forms::npy::NpyWriter;
 use crate::forms::raw::{RawWriter, little_endian};
-use crate::forms::summary::summarise;
+use crate::forms::summary::{summarise, summarise_as};
 use crate::hints;
 use crate::interrupt::{self, Left, Temporary};
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::{note, stdout};
 use crate::selecting;
 use crate::slabs;
-use crate::terminal::{Progress, size, warn};
+use crate::terminal::{self, Progress, size, warn};
 
 /// The file name for standard output.
 const STANDARD: &str = "-";
 
 pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
-    let hierarchy = open(&arguments.store, &arguments.reading)?;
-    let array = hierarchy.array(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))?;
+    let hierarchy = open(&arguments.at.store, &arguments.reading)?;
+    let array = hierarchy.array(&arguments.at.path).map_err(|error| hints::of_node(error, &hierarchy))?;
     warn_of_old_copy(&hierarchy, &array);
     let along = selecting::parse(arguments.select.as_deref(), &array, &hierarchy)?;
     let shape = Selection::Orthogonal(along.clone()).shape(array.shape())?;
     if is_looked_at(arguments) {
-        return show(&array, &along, &shape);
+        return show(&array, &along, &shape, arguments.cf);
     }
     check_size(&array, &along, arguments.select.is_some())?;
     let file = arguments.output.as_deref().filter(|file| file.as_os_str() != STANDARD);
     let form = arguments.format.map_or_else(|| default_form(file), Ok)?;
-    let mut writer = writer(form, &array, &shape)?;
+    let decoder = if arguments.cf { decoder(&array, form)? } else { None };
+    let mut writer = writer(form, &array, &shape, decoder)?;
     let Some(file) = file else {
         return write(&array, &along, &mut *writer, &mut standard_output());
     };
@@ -50,7 +56,22 @@ pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
         let mut output = File::options().write(true).open(file).map_err(|error| place(error.into()))?;
         return write(&array, &along, &mut *writer, &mut output).map_err(place);
     }
-    write_to_file(&array, &along, form, &mut *writer, file).map_err(place)
+    let start = Instant::now();
+    write_to_file(&array, &along, form, &mut *writer, file).map_err(place)?;
+    let count = counted(slabs::count(&along), "element", "elements");
+    let seconds = start.elapsed().as_secs_f64();
+    terminal::summary(&format!("wrote {count} to {} in {seconds:.1} s", printable_path(file)));
+    Ok(())
+}
+
+/// Returns the decoder of the CF conventions, if the array declares them.
+fn decoder(array: &Array, form: Form) -> Result<Option<Decoder>, Failure> {
+    match form {
+        Form::Json | Form::Csv => Ok(Decoder::of(array)),
+        Form::Raw | Form::Npy => Err(Failure::fault(
+            "--cf writes decoded values as text: use --format json or csv, or leave out --cf for the stored numbers",
+        )),
+    }
 }
 
 fn write_to_file(
@@ -77,11 +98,19 @@ fn is_looked_at(arguments: &Get) -> bool {
     is_plain && io::stdout().is_terminal()
 }
 
-fn show(array: &Array, along: &[DimensionSelection], shape: &[u64]) -> Result<(), Failure> {
-    let summary = summarise(array, along)?;
+fn show(array: &Array, along: &[DimensionSelection], shape: &[u64], is_decoded: bool) -> Result<(), Failure> {
+    let decoding = Decoding::of(array);
+    let decoded = |elements: &ElementArray| {
+        let texts = decoded_texts(array, &decoding, elements)?;
+        Ok(texts.iter().map(|text| printable(text).to_string()).collect())
+    };
+    let summary = if is_decoded { summarise_as(array, along, &decoded)? } else { summarise(array, along)? };
     let mut output = stdout();
     output.write_all(summary.text.as_bytes())?;
     output.flush()?;
+    if !is_decoded && Decoder::of(array).is_some() {
+        note("these are the stored numbers; --cf decodes them");
+    }
     if summary.is_cut {
         let shape = describe::shape(shape);
         note(&format!("{shape} elements; use --all to print all, -o FILE to write them to a file"));
@@ -146,12 +175,17 @@ fn is_special(file: &Path) -> bool {
     file.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
-fn writer(form: Form, array: &Array, shape: &[u64]) -> Result<Box<dyn Writer>, Failure> {
+fn writer(
+    form: Form,
+    array: &Array,
+    shape: &[u64],
+    decoder: Option<Decoder>,
+) -> Result<Box<dyn Writer>, Failure> {
     Ok(match form {
         Form::Raw => Box::new(RawWriter),
         Form::Npy => Box::new(NpyWriter::new(&**array.data_type(), shape)?),
-        Form::Json => Box::new(JsonWriter::new(shape, stored_order(array.codecs()))),
-        Form::Csv => Box::new(CsvWriter::new(&**array.data_type(), shape)?),
+        Form::Json => Box::new(JsonWriter::new(shape, stored_order(array.codecs())).with_decoder(decoder)),
+        Form::Csv => Box::new(CsvWriter::new(&**array.data_type(), shape)?.with_decoder(decoder)),
     })
 }
 

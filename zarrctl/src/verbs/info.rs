@@ -1,12 +1,19 @@
 //! `info`: shows one node.
 
+mod conventions;
+mod coordinates;
+mod full;
+mod json;
+mod people;
+
 use std::io::{self, Write};
 
-use zarr_kit::json;
+use zarr_kit::json::printable::printable_bytes;
+use zarr_kit::json::to_printable_pretty;
 use zarr_kit::metadata::ArrayMetadata;
 use zarr_kit::spec::grid::ChunkGrid;
-use zarr_kit::spec::{Number, Object, Value, printable};
-use zarr_kit::{Array, Format, Group, Hierarchy, Node, Unreadable, readable_location};
+use zarr_kit::spec::{Object, Value};
+use zarr_kit::{Array, Format, Group, Hierarchy, Node, NodeEntry, Unreadable};
 
 use crate::arguments::Info;
 use crate::describe::{Describer, Part, Stored, chunk_size, problems, shape};
@@ -16,9 +23,8 @@ use crate::opening::{open, warn_of_old_copy};
 use crate::printer::stdout;
 use crate::salvage;
 use crate::terminal::{Progress, size};
-
-/// Width of the first column.
-const INDENT: usize = 18;
+use crate::verbs::listing;
+use conventions::Convention;
 
 /// The facts about a node.
 #[derive(Debug)]
@@ -32,6 +38,9 @@ struct Known {
     /// The members of an unreadable document, without the attributes.
     document: Option<Object>,
     attributes: Option<Value>,
+    conventions: Vec<Convention>,
+    /// The children of a group, or why they are unknown; `None` for other nodes.
+    children: Option<Result<Vec<NodeEntry>, String>>,
     /// Reasons why the node cannot be used.
     problems: Vec<String>,
 }
@@ -59,41 +68,72 @@ struct Chunks {
 }
 
 pub(crate) fn run(arguments: &Info) -> Result<(), Failure> {
-    let hierarchy = open(&arguments.store, &arguments.reading)?;
-    let node = hierarchy.node(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))?;
-    let mut known = match node {
-        Node::Group(group) => of_group(&group),
+    let hierarchy = open(&arguments.at.store, &arguments.reading)?;
+    let node = hierarchy.node(&arguments.at.path).map_err(|error| hints::of_node(error, &hierarchy))?;
+    let mut known = match &node {
+        Node::Group(group) => of_group(&hierarchy, group)?,
         Node::Array(array) => {
-            warn_of_old_copy(&hierarchy, &array);
-            hints::warn_of_chunks_outside(&array)?;
-            of_array(&hierarchy, &array)?
+            warn_of_old_copy(&hierarchy, array);
+            hints::warn_of_chunks_outside(array)?;
+            of_array(&hierarchy, array)?
         }
-        Node::Unreadable(unreadable) => of_unreadable(&hierarchy, &unreadable),
+        Node::Unreadable(unreadable) => of_unreadable(&hierarchy, unreadable),
     };
     if let Some(entry_point) = hierarchy.entry_point().filter(|_| known.path == "/") {
         known.hierarchy = Describer::of(&hierarchy).hierarchy_parts(entry_point);
     }
     let mut output = io::BufWriter::new(stdout());
-    if arguments.json {
-        let value = Value::Object(object(&hierarchy, &known));
-        let text = json::to_printable_pretty(&value).map_err(|error| Failure::fault(error.to_string()))?;
-        writeln!(output, "{text}")?;
-    } else {
-        write(&hierarchy, &known, &mut output)?;
+    match &node {
+        _ if arguments.json => {
+            let value = Value::Object(json::object(&hierarchy, &known));
+            let text = to_printable_pretty(&value).map_err(|error| Failure::fault(error.to_string()))?;
+            writeln!(output, "{text}")?;
+        }
+        Node::Unreadable(_) => full::write(&hierarchy, &known, &mut output)?,
+        _ if arguments.verbose => {
+            full::write(&hierarchy, &known, &mut output)?;
+            write_documents(&hierarchy, &node, &mut output)?;
+        }
+        Node::Array(array) => people::write_array(&hierarchy, array, &known, &mut output)?,
+        Node::Group(_) => people::write_group(&hierarchy, &known, &mut output)?,
     }
     Ok(output.flush()?)
 }
 
-fn of_group(group: &Group) -> Known {
-    Known {
+/// Writes the documents of a node as they are stored.
+fn write_documents(hierarchy: &Hierarchy, node: &Node, to: &mut dyn Write) -> Result<(), Failure> {
+    let path = match node {
+        Node::Group(group) => group.path(),
+        Node::Array(array) => array.path(),
+        Node::Unreadable(_) => return Ok(()),
+    };
+    for (key, value) in listing::documents(hierarchy, path)? {
+        write!(to, "\n{key}\n{}", printable_lines(&value))?;
+    }
+    Ok(())
+}
+
+/// Returns a document with escaped characters, and a newline at the end.
+fn printable_lines(document: &[u8]) -> String {
+    let lines = document.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| format!("{}\n", printable_bytes(line))).collect()
+}
+
+fn of_group(hierarchy: &Hierarchy, group: &Group) -> Result<Known, Failure> {
+    let listed = Progress::unknown("listing nodes");
+    let children = hierarchy.children(group.path()).map_err(|error| crate::failure::chain(&error));
+    drop(listed);
+    Ok(Known {
         path: group.path().to_string(),
         kind: if group.is_implicit() { "implicit group" } else { "group" },
         hierarchy: Vec::new(),
         array: None,
         document: None,
         attributes: Some(Value::Object(group.attributes().clone())),
+        conventions: conventions::of_group(hierarchy, group)?,
+        children: Some(children),
         problems: Vec::new(),
-    }
+    })
 }
 
 fn of_array(hierarchy: &Hierarchy, array: &Array) -> Result<Known, Failure> {
@@ -111,6 +151,8 @@ fn of_array(hierarchy: &Hierarchy, array: &Array) -> Result<Known, Failure> {
         array: Some(facts),
         document: None,
         attributes: Some(Value::Object(array.attributes().clone())),
+        conventions: conventions::of_array(hierarchy, array)?,
+        children: None,
         problems: Vec::new(),
     })
 }
@@ -136,6 +178,41 @@ impl Chunks {
             stored,
         }
     }
+
+    /// Describes the grid: `2 × 2 chunks of 5 × 10`.
+    fn text(&self) -> String {
+        let (kind, inner) = match &self.inner_chunk_shape {
+            Some(inner) => ("shard", format!(", inner chunks of {}", shape(inner))),
+            None => ("chunk", String::new()),
+        };
+        let chunk = &self.chunk_size;
+        match self.grid_shape.as_slice() {
+            [] => format!("1 {kind} of one element"),
+            [1] => format!("1 {kind} of {chunk}{inner}"),
+            grid => format!("{} {kind}s of {chunk}{inner}", shape(grid)),
+        }
+    }
+}
+
+fn fill_value(metadata: &ArrayMetadata) -> String {
+    // In v3, null is a valid fill value of some types.
+    match metadata.fill_value.is_null() && metadata.format != Format::V3 {
+        true => "null (undefined)".to_owned(),
+        false => metadata.fill_value.to_string(),
+    }
+}
+
+/// Describes stored chunks: their number, and their size.
+fn stored_text(stored: &Stored) -> [String; 2] {
+    let all = stored.all.map_or_else(|| "more than 2⁶⁴".to_owned(), |all| all.to_string());
+    let mut text = size(stored.size);
+    if let Some(raw) = stored.raw {
+        text.push_str(&format!(" of {} raw", size(raw)));
+    }
+    if let Some(ratio) = stored.ratio() {
+        text.push_str(&format!(", ratio {ratio:.2}"));
+    }
+    [format!("{} of {all}", stored.chunks), text]
 }
 
 fn of_unreadable(hierarchy: &Hierarchy, unreadable: &Unreadable) -> Known {
@@ -146,6 +223,8 @@ fn of_unreadable(hierarchy: &Hierarchy, unreadable: &Unreadable) -> Known {
         array: None,
         document: None,
         attributes: None,
+        conventions: Vec::new(),
+        children: None,
         problems: problems(&unreadable.error),
     };
     if let Some(metadata) = &unreadable.metadata {
@@ -169,241 +248,4 @@ fn of_unreadable(hierarchy: &Hierarchy, unreadable: &Unreadable) -> Known {
         known.document = Some(document);
     }
     known
-}
-
-fn write(hierarchy: &Hierarchy, known: &Known, to: &mut dyn Write) -> Result<(), Failure> {
-    writeln!(to, "{}", printable(&known.path))?;
-    let mut line = |label: &str, text: &str| {
-        let label = printable(label).to_string();
-        writeln!(to, "  {label:INDENT$}{}", printable(text))
-    };
-    line("kind", known.kind)?;
-    line("format", &hierarchy.description())?;
-    line("store", &readable_location(&hierarchy.store().location()))?;
-    if hierarchy.format() != Format::V3Draft {
-        line(
-            "metadata",
-            if hierarchy.is_consolidated() { "consolidated" } else { "a document for each node" },
-        )?;
-    }
-    let mut last = "";
-    for part in &known.hierarchy {
-        let label = label(part.member);
-        write_part(part, if label == last { "" } else { label }, 0, &mut line)?;
-        last = label;
-    }
-    if let Some(array) = &known.array {
-        write_array(array, &mut line)?;
-    }
-    for (member, value) in known.document.iter().flatten() {
-        line(&as_label(member), &value.to_string())?;
-    }
-    match &known.attributes {
-        Some(Value::Object(attributes)) => write_attributes(attributes, &mut line)?,
-        Some(other) => line("attributes", &other.to_string())?,
-        None => {}
-    }
-    for problem in &known.problems {
-        line("cannot be read", problem)?;
-    }
-    Ok(())
-}
-
-type Line<'a> = dyn FnMut(&str, &str) -> io::Result<()> + 'a;
-
-fn write_array(array: &ArrayFacts, line: &mut Line<'_>) -> io::Result<()> {
-    line("shape", &shape(&array.metadata.shape))?;
-    if let Some(names) = &array.dimension_names {
-        let names: Vec<_> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
-        line("dimension names", &names.join(", "))?;
-    }
-    let mut last = "";
-    for part in &array.parts {
-        let label = label(part.member);
-        write_part(part, if label == last { "" } else { label }, 0, line)?;
-        last = label;
-        if part.member == "chunk_grid"
-            && let Some(chunks) = &array.chunks
-        {
-            write_grid(chunks, line)?;
-        }
-    }
-    line("fill value", &fill_value(&array.metadata))?;
-    if let Some(fallback) = &array.fallback {
-        line("fallback", fallback)?;
-    }
-    let Some(chunks) = &array.chunks else { return Ok(()) };
-    match &chunks.stored {
-        Ok(stored) => write_stored(stored, line),
-        Err(reason) => line("chunks", &format!("unknown: {reason}")),
-    }
-}
-
-fn fill_value(metadata: &ArrayMetadata) -> String {
-    // In v3, null is a valid fill value of some types.
-    match metadata.fill_value.is_null() && metadata.format != Format::V3 {
-        true => "null (undefined)".to_owned(),
-        false => metadata.fill_value.to_string(),
-    }
-}
-
-fn write_grid(chunks: &Chunks, line: &mut Line<'_>) -> io::Result<()> {
-    let (kind, inner) = match &chunks.inner_chunk_shape {
-        Some(inner) => ("shard", format!(", inner chunks of {}", shape(inner))),
-        None => ("chunk", String::new()),
-    };
-    let chunk = &chunks.chunk_size;
-    line(
-        "",
-        &match chunks.grid_shape.as_slice() {
-            [] => format!("1 {kind} of one element"),
-            [1] => format!("1 {kind} of {chunk}{inner}"),
-            grid => format!("{} {kind}s of {chunk}{inner}", shape(grid)),
-        },
-    )
-}
-
-fn write_stored(stored: &Stored, line: &mut Line<'_>) -> io::Result<()> {
-    let all = stored.all.map_or_else(|| "more than 2⁶⁴".to_owned(), |all| all.to_string());
-    line("chunks stored", &format!("{} of {all}", stored.chunks))?;
-    let mut text = size(stored.size);
-    if let Some(raw) = stored.raw {
-        text.push_str(&format!(" of {} raw", size(raw)));
-    }
-    if let Some(ratio) = stored.ratio() {
-        text.push_str(&format!(", ratio {ratio:.2}"));
-    }
-    line("stored size", &text)
-}
-
-/// Formats a member name like the other labels: `data_type` becomes "data type". Other names are quoted and
-/// escaped.
-fn as_label(member: &str) -> String {
-    match member.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-        true => member.replace('_', " "),
-        false => Value::from(member).to_string(),
-    }
-}
-
-fn label(member: &str) -> &'static str {
-    match member {
-        "data_type" => "data type",
-        "chunk_grid" => "chunk grid",
-        "chunk_memory_layout" => "memory layout",
-        "codecs" => "codecs",
-        "chunk_key_encoding" => "key encoding",
-        "storage_transformers" => "transformers",
-        "metadata_encoding" => "metadata encoding",
-        _ => "extensions",
-    }
-}
-
-fn write_part(part: &Part, label: &str, depth: usize, line: &mut Line<'_>) -> io::Result<()> {
-    let mut text = format!("{:indent$}{}", "", part.identifier, indent = 2 * depth);
-    let has_configuration = part.member != "data_type"
-        && part.configuration.as_object().is_some_and(|members| !members.is_empty());
-    // The codecs of a shard follow on their own lines.
-    if has_configuration && part.inner.is_empty() {
-        text.push_str(&format!(" {}", part.configuration));
-    }
-    if part.member == "data_type" && part.name != part.identifier {
-        text.push_str(&format!(" = {}", part.name));
-    }
-    let plugin = match &part.plugin {
-        Ok(plugin) => plugin.clone(),
-        Err(reason) => reason.clone(),
-    };
-    line(label, &format!("{text}  ({plugin})"))?;
-    part.inner.iter().try_for_each(|inner| write_part(inner, "", depth + 1, line))
-}
-
-fn write_attributes(attributes: &Object, line: &mut Line<'_>) -> io::Result<()> {
-    if attributes.is_empty() {
-        return line("attributes", "none");
-    }
-    for (number, (name, value)) in attributes.iter().enumerate() {
-        line(if number == 0 { "attributes" } else { "" }, &format!("{name}: {value}"))?;
-    }
-    Ok(())
-}
-
-fn object(hierarchy: &Hierarchy, known: &Known) -> Object {
-    let mut object = Object::new();
-    object.insert("path", known.path.as_str());
-    object.insert("kind", known.kind);
-    object.insert("format", hierarchy.format().name());
-    object.insert("description", hierarchy.description().as_str());
-    object.insert("store", hierarchy.store().location().as_str());
-    object.insert("consolidated", hierarchy.is_consolidated());
-    for part in known.hierarchy.iter().filter(|part| part.member == "metadata_encoding") {
-        object.insert(part.member, part_value(part));
-        let extensions = known.hierarchy.iter().filter(|part| part.member == "hierarchy_extensions");
-        object.insert("hierarchy_extensions", extensions.map(part_value).collect::<Value>());
-    }
-    if let Some(array) = &known.array {
-        array_members(array, &mut object);
-    }
-    if let Some(document) = &known.document {
-        object.insert("document", document.clone());
-    }
-    if let Some(attributes) = &known.attributes {
-        object.insert("attributes", attributes.clone());
-    }
-    object.insert("problems", known.problems.iter().map(String::as_str).collect::<Value>());
-    object.insert("warnings", hierarchy.warnings().iter().map(ToString::to_string).collect::<Value>());
-    object
-}
-
-fn array_members(array: &ArrayFacts, object: &mut Object) {
-    let lengths = |lengths: &[u64]| lengths.iter().copied().collect::<Value>();
-    object.insert("shape", lengths(&array.metadata.shape));
-    if let Some(names) = &array.dimension_names {
-        let names = names.iter().map(|name| name.as_deref().map_or(Value::Null, Value::from));
-        object.insert("dimension_names", names.collect::<Value>());
-    }
-    for member in ["data_type", "chunk_grid", "chunk_memory_layout", "chunk_key_encoding"] {
-        let part = array.parts.iter().find(|part| part.member == member);
-        object.insert(member, part.map_or(Value::Null, part_value));
-    }
-    for member in ["codecs", "storage_transformers", "extensions"] {
-        let parts = array.parts.iter().filter(|part| part.member == member);
-        object.insert(member, parts.map(part_value).collect::<Value>());
-    }
-    object.insert("fill_value", array.metadata.fill_value.clone());
-    if let Some(fallback) = &array.fallback {
-        object.insert("fallback", fallback.as_str());
-    }
-    let Some(chunks) = &array.chunks else { return };
-    object.insert("grid_shape", lengths(&chunks.grid_shape));
-    object.insert("chunk_shape", chunks.chunk_shape.as_deref().map_or(Value::Null, lengths));
-    let inner = chunks.inner_chunk_shape.as_deref();
-    object.insert("inner_chunk_shape", inner.map_or(Value::Null, lengths));
-    match &chunks.stored {
-        Ok(stored) => stored_members(stored, object),
-        Err(reason) => drop(object.insert("chunks_unknown", reason.as_str())),
-    }
-}
-
-fn stored_members(stored: &Stored, object: &mut Object) {
-    object.insert("chunks_stored", stored.chunks);
-    object.insert("chunks", stored.all.map_or(Value::Null, Value::from));
-    object.insert("stored_size", stored.size);
-    object.insert("raw_size", stored.raw.map_or(Value::Null, Value::from));
-    let ratio = stored.ratio().and_then(Number::from_f64);
-    object.insert("ratio", ratio.map_or(Value::Null, Value::from));
-}
-
-fn part_value(part: &Part) -> Value {
-    let mut object = Object::new();
-    object.insert("identifier", part.identifier.as_str());
-    object.insert("name", part.name.as_str());
-    object.insert("configuration", part.configuration.clone());
-    match &part.plugin {
-        Ok(plugin) => object.insert("plugin", plugin.as_str()),
-        Err(reason) => object.insert("unknown", reason.as_str()),
-    };
-    if !part.inner.is_empty() {
-        object.insert("codecs", part.inner.iter().map(part_value).collect::<Value>());
-    }
-    Value::Object(object)
 }

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use zarr_kit::metadata::{draft, v2, v3};
 use zarr_kit::spec::store::get_value;
 use zarr_kit::spec::{Key, printable};
-use zarr_kit::{Format, Hierarchy, Node, NodeEntry, NodePath};
+use zarr_kit::{Bytes, Format, Hierarchy, Node, NodeEntry, NodePath};
 
 use crate::arguments::{Cat, Du, Ls};
 use crate::describe::{Stored, problems, shape, type_name};
@@ -21,8 +21,8 @@ const LARGEST_DOCUMENT: usize = 64 << 20;
 
 /// Lists the children of a group, or an array itself.
 pub(crate) fn ls(arguments: &Ls) -> Result<(), Failure> {
-    let hierarchy = open(&arguments.store, &arguments.reading)?;
-    let path = hierarchy.path(&arguments.path)?;
+    let hierarchy = open(&arguments.at.store, &arguments.reading)?;
+    let path = hierarchy.path(&arguments.at.path)?;
     let node = hierarchy.node(&path).map_err(|error| hints::of_node(error, &hierarchy))?;
     let mut out = BufWriter::new(stdout());
     if !matches!(node, Node::Group(_)) {
@@ -56,14 +56,9 @@ fn details(hierarchy: &Hierarchy, child: &NodeEntry) -> String {
 
 /// Prints the documents of a node as they are stored.
 pub(crate) fn cat(arguments: &Cat) -> Result<(), Failure> {
-    let hierarchy = open(&arguments.store, &arguments.reading)?;
-    let path = hierarchy.path(&arguments.path)?;
-    let store = &**hierarchy.store();
-    let mut documents = Vec::new();
-    for key in keys(&hierarchy, &path)? {
-        let value = get_value(store, &key, LARGEST_DOCUMENT).map_err(|error| Failure::Fault(error.into()))?;
-        documents.extend(value.map(|value| (key, value)));
-    }
+    let hierarchy = open(&arguments.at.store, &arguments.reading)?;
+    let path = hierarchy.path(&arguments.at.path)?;
+    let documents = documents(&hierarchy, &path)?;
     if documents.is_empty() {
         // The node may be unknown, or an implicit group.
         hierarchy.node(&path).map_err(|error| hints::of_node(error, &hierarchy))?;
@@ -80,6 +75,16 @@ pub(crate) fn cat(arguments: &Cat) -> Result<(), Failure> {
         }
     }
     Ok(out.flush()?)
+}
+
+/// Returns the documents of a node as they are stored, with their keys.
+pub(crate) fn documents(hierarchy: &Hierarchy, path: &NodePath) -> Result<Vec<(Key, Bytes)>, Failure> {
+    let mut documents = Vec::new();
+    for key in keys(hierarchy, path)? {
+        let value = get_value(&**hierarchy.store(), &key, LARGEST_DOCUMENT);
+        documents.extend(value.map_err(|error| Failure::Fault(error.into()))?.map(|value| (key, value)));
+    }
+    Ok(documents)
 }
 
 /// Returns the keys of the documents that a node may have.
@@ -104,8 +109,8 @@ struct Usage {
 
 /// Prints the size of the stored chunks of each node.
 pub(crate) fn du(arguments: &Du) -> Result<(), Failure> {
-    let hierarchy = open(&arguments.store, &arguments.reading)?;
-    let root = hierarchy.path(&arguments.path)?;
+    let hierarchy = open(&arguments.at.store, &arguments.reading)?;
+    let root = hierarchy.path(&arguments.at.path)?;
     let nodes = hierarchy.walk(&root).map_err(|error| hints::of_node(error, &hierarchy))?;
     let mut usages: BTreeMap<NodePath, Usage> = BTreeMap::new();
     let progress = Progress::unknown("sizes of chunks");

@@ -3,6 +3,7 @@
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use zarr_kit::json::counted;
 use zarr_kit::spec::{Prefix, json, printable_path};
 use zarr_kit::stores::{Packed, pack};
 use zarr_kit::{Format, Node, NodePath};
@@ -12,7 +13,7 @@ use crate::durable;
 use crate::failure::Failure;
 use crate::interrupt::{self, Left, Temporary};
 use crate::opening::{self, open_documents};
-use crate::terminal::{Progress, size};
+use crate::terminal::{self, Progress, size};
 use crate::verbs::copy::folder;
 
 /// The prefix of incomplete files, which filesystem stores do not list.
@@ -42,7 +43,13 @@ pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
     file.as_file().sync_all().map_err(at)?;
     let _writing = interrupt::writing();
     file.persist_noclobber(&arguments.file).map_err(|error| at(error.error))?;
-    durable::sync_name(&arguments.file).map_err(at)
+    durable::sync_name(&arguments.file).map_err(at)?;
+    let values = counted(shown.values.unwrap_or(0), "value", "values");
+    let bytes = shown.bytes;
+    drop(shown);
+    let file = printable_path(&arguments.file);
+    terminal::summary(&format!("packed {values}, {}, into {file}", size(bytes)));
+    Ok(())
 }
 
 /// The progress of packing. The total is known when the keys are listed.

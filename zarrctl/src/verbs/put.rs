@@ -1,10 +1,13 @@
 //! `put`: writes elements from a file to an array.
 
+mod converted;
 mod input;
 mod stream;
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::Instant;
 
 use zarr_kit::json::counted;
 use zarr_kit::spec::data_type::Kind;
@@ -19,47 +22,73 @@ use crate::forms::reorder;
 use crate::hints;
 use crate::interrupt::{self, Left};
 use crate::opening::open_to_change;
+use crate::selecting;
 use crate::slabs;
-use crate::terminal::Progress;
+use crate::terminal::{self, Progress};
 use input::Input;
 
 pub(crate) fn run(arguments: &Put) -> Result<(), Failure> {
-    let hierarchy = open_to_change(&arguments.store, &arguments.reading)?;
+    let hierarchy = open_to_change(&arguments.at.store, &arguments.reading)?;
     let mut options = ArrayOptions::new();
     if arguments.write_fallback {
         options = options.fallback(FallbackPolicy::Warn).write_fallback(true);
     }
-    let array = hierarchy.array_with(hierarchy.path(&arguments.path)?, options);
+    let array = hierarchy.array_with(hierarchy.path(&arguments.at.path)?, options);
     let array = array.map_err(|error| hints::of_node(error, &hierarchy))?;
-    let along = slabs::parse(arguments.select.as_deref(), &array)?;
-    let left = format!("elements written before remain in {} of `{}`", array.path(), arguments.store);
+    let along = selecting::parse(arguments.select.as_deref(), &array, &hierarchy)?;
+    let left = format!("elements written before remain in {} of `{}`", array.path(), arguments.at.store);
     interrupt::watch(Left::values(left))?;
-    put(&array, &along, arguments, hierarchy.context().registry()).map_err(|failure| match failure {
-        // Errors of the engine name the array and chunk.
-        Failure::Fault(error) if error.is::<zarr_kit::Error>() => Failure::Fault(error),
-        failure => failure.while_doing(&format!("`{}`", arguments.file.display())),
-    })
+    let start = Instant::now();
+    match (&arguments.value, &arguments.file) {
+        (Some(value), _) => converted::put_value(&array, &along, value)?,
+        (None, Some(file)) => put(&array, &along, &Given { arguments, file }, hierarchy.context().registry())
+            .map_err(|failure| match failure {
+                // Errors of the engine name the array and chunk.
+                Failure::Fault(error) if error.is::<zarr_kit::Error>() => Failure::Fault(error),
+                failure => failure.while_doing(&format!("`{}`", file.display())),
+            })?,
+        (None, None) => return Err(Failure::Usage("give a FILE, or a --value".to_owned())),
+    }
+    let count = counted(slabs::count(&along), "element", "elements");
+    terminal::summary(&format!(
+        "wrote {count} to {} in {:.1} s",
+        array.path(),
+        start.elapsed().as_secs_f64()
+    ));
+    Ok(())
+}
+
+/// The file to read, and how.
+struct Given<'a> {
+    arguments: &'a Put,
+    file: &'a Path,
 }
 
 fn put(
     array: &Array,
     along: &[DimensionSelection],
-    arguments: &Put,
+    given: &Given<'_>,
     registry: &Registry,
 ) -> Result<(), Failure> {
-    let (mut input, form) = Input::open(&arguments.file, arguments.format)?;
+    let (mut input, form) = Input::open(given.file, given.arguments.format)?;
+    if form == InputForm::Csv {
+        return converted::put_csv(array, along, Box::new(input.reader()), given.arguments.header);
+    }
     let shape = Selection::Orthogonal(along.to_vec()).shape(array.shape())?;
     let mut order = ByteOrder::Little;
     let mut start = 0;
     let mut is_fortran = false;
     if form == InputForm::Npy {
         let (header, size) = Header::read(input.reader(), registry)?;
-        header.check_type(&**array.data_type())?;
+        let cast = header.cast(&**array.data_type(), given.arguments.cast)?;
         if header.shape != shape {
             return Err(Failure::fault(format!(
                 "the file has shape {:?}, but the selection has shape {shape:?}",
                 header.shape
             )));
+        }
+        if let Some(cast) = cast {
+            return converted::put_cast(array, along, &header, cast, input.reader());
         }
         start = size;
         is_fortran = header.fortran_order && shape.len() > 1;

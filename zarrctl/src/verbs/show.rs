@@ -13,9 +13,10 @@ use zarr_kit::{Array, DimensionSelection, ElementArray, Hierarchy, Node, Selecti
 
 use crate::arguments::Show;
 use crate::cf::{Decoding, TimeUnits};
+use crate::decoded::{decoded_texts, short};
 use crate::describe::type_name;
 use crate::failure::Failure;
-use crate::forms::summary::{summarise_as, texts};
+use crate::forms::summary::summarise_as;
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::stdout;
 use crate::{hints, preview, selecting, slabs, terminal};
@@ -37,15 +38,15 @@ const LABELS: u64 = 3;
 const WIDTH: u64 = 40;
 
 pub(crate) fn run(arguments: &Show) -> Result<(), Failure> {
-    let hierarchy = open(&arguments.store, &arguments.reading)?;
-    let node = hierarchy.node(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))?;
+    let hierarchy = open(&arguments.at.store, &arguments.reading)?;
+    let node = hierarchy.node(&arguments.at.path).map_err(|error| hints::of_node(error, &hierarchy))?;
     if let Node::Group(group) = &node {
         return Err(Failure::fault(format!(
             "{} is a group; give the path of an array (`zarrctl tree STORE` lists them)",
             group.path()
         )));
     }
-    let array = hierarchy.array(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))?;
+    let array = hierarchy.array(&arguments.at.path).map_err(|error| hints::of_node(error, &hierarchy))?;
     warn_of_old_copy(&hierarchy, &array);
     let along = selecting::parse(arguments.select.as_deref(), &array, &hierarchy)?;
     let shown = Shown { array: &array, hierarchy: &hierarchy, along: &along };
@@ -266,59 +267,9 @@ fn every(along: &DimensionSelection, step: u64) -> DimensionSelection {
     }
 }
 
-/// Formats elements: times as dates, packed numbers as the numbers that they stand for, and others as they are stored.
-fn decoded_texts(
-    array: &Array,
-    decoding: &Decoding,
-    elements: &ElementArray,
-) -> Result<Vec<String>, Failure> {
-    let is_numpy_time = array.data_type().name().starts_with("numpy.");
-    if let Some(time) = TimeUnits::of(array).filter(|_| !is_numpy_time)
-        && let Some(values) = numbers(elements)
-    {
-        return Ok(values.iter().map(|&value| time.text(decoding.value(value))).collect());
-    }
-    if decoding.is_packed()
-        && let Some(values) = numbers(elements)
-    {
-        return Ok(values.iter().map(|&value| short(decoding.value(value))).collect());
-    }
-    texts(elements)
-}
-
-/// Formats a number with at most seven digits.
-fn short(number: f64) -> String {
-    if number.is_nan() {
-        return "NaN".to_owned();
-    }
-    let magnitude = number.abs();
-    if number != 0.0 && number.is_finite() && !(1e-4..1e7).contains(&magnitude) {
-        return format!("{number:.6e}");
-    }
-    let decimals = if magnitude >= 1e5 { 1 } else { 6 };
-    let text = format!("{number:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_few_digits() {
-        for (number, text) in [
-            (0.0, "0"),
-            (1.5, "1.5"),
-            (-2.0, "-2"),
-            (273.150_000_1, "273.15"),
-            (1e-9, "1.000000e-9"),
-            (123_456_789.0, "1.234568e8"),
-            (f64::NAN, "NaN"),
-            (f64::INFINITY, "inf"),
-        ] {
-            assert_eq!(short(number), text);
-        }
-    }
 
     #[test]
     fn every_second_entry_is_selected() {

@@ -15,8 +15,8 @@ use crate::printer::stdout;
 use crate::terminal::{Progress, size};
 
 pub(crate) fn run(arguments: &Tree) -> Result<(), Failure> {
-    let hierarchy = open(&arguments.store, &arguments.reading)?;
-    let path = hierarchy.path(&arguments.path)?;
+    let hierarchy = open(&arguments.at.store, &arguments.reading)?;
+    let path = hierarchy.path(&arguments.at.path)?;
     let progress = Progress::unknown("listing nodes");
     let mut nodes = hierarchy.walk(&path).map_err(|error| hints::of_node(error, &hierarchy))?;
     drop(progress);

@@ -99,11 +99,11 @@ fn a_hierarchy_that_uses_every_extension_point_is_written_shown_and_read() {
         "{tree}"
     );
     assert!(tree.contains("shards 4 × 4, chunks 2 × 2; zstd, crc32c"), "{tree}");
-    let root = text(&["info", &store]);
+    let root = text(&["info", &store, "--verbose"]);
     for part in ["metadata encoding", "metadata-encodings/cbor/1.0", "extensions/node-index/1.0"] {
         assert!(root.contains(part), "{part} in {root}");
     }
-    let info = text(&["info", &store, "/g/a"]);
+    let info = text(&["info", &store, "/g/a", "--verbose"]);
     for part in [
         "kind              array",
         "shape             6 × 5",
@@ -123,7 +123,7 @@ fn a_hierarchy_that_uses_every_extension_point_is_written_shown_and_read() {
     // The array grows at both ends and keeps its elements.
     bytes(&["resize", &store, "/g/a", "--at-start", "1,0", "--shape", "8,5"]);
     assert_eq!(bytes(&["get", &store, "/g/a", "--select", "1:7", "--format", "raw"]), raw());
-    let metadata = text(&["info", &store, "/g/a"]);
+    let metadata = text(&["info", &store, "/g/a", "--verbose"]);
     assert!(
         metadata.contains(r#""origin":[-4,4]"#) && metadata.contains("https://e.org/unknown/1.0"),
         "{metadata}"

@@ -115,7 +115,7 @@ fn chunks_shards_and_codecs_can_change() {
         let copy = place.at(&format!("copy{number}"));
         bytes(&[&["copy", &store, &copy, "--path", "/g/a"], more].concat());
         assert_eq!(bytes(&["get", &copy, "/g/a", "--format", "raw"]), raw, "{more:?}");
-        let info = text(&["info", &copy, "/g/a"]);
+        let info = text(&["info", &copy, "/g/a", "--verbose"]);
         assert!(info.contains(part), "{part} in {info}");
         assert!(info.contains("fill value        -1"), "{info}");
     }
@@ -335,7 +335,7 @@ fn losses_are_listed_before_they_are_accepted() {
         }
         let attributes = text(&["attrs", &copy, "/g/a"]);
         assert_eq!(attributes.contains("_ARRAY_DIMENSIONS"), format == "v2", "{attributes}");
-        let info = text(&["info", &copy, "/g/a"]);
+        let info = text(&["info", &copy, "/g/a", "--verbose"]);
         assert_eq!(info.contains("dimension names   y, -"), format == "v3", "{info}");
         // v3 stores the grid with its URI.
         assert_eq!(info.contains(r#""origin":[-1,2]"#), format == "v3", "{info}");

@@ -268,7 +268,7 @@ fn files_of_other_formats_are_not_read_as_raw_bytes() {
     let place = Place::new();
     let store = created(&place, "v3", "4", "uint8");
     for (name, part) in [
-        ("a.csv", "`put` does not read text"),
+        ("a.txt", "`put` does not read text other than CSV"),
         ("a.json", "`put` does not read JSON"),
         ("a.npz", "`put` does not read NumPy archives"),
         ("a.tif", "`put` does not read TIFF"),
@@ -280,6 +280,9 @@ fn files_of_other_formats_are_not_read_as_raw_bytes() {
         assert!(message.contains(part) && message.contains("--format raw"), "{message}");
         assert_eq!(bytes(&["get", &store, "/a", "--format", "raw"]), [0; 4], "{name}");
     }
+    // A table has one value in each line.
+    let message = refused(&["put", &store, "/a", &place.file("a.csv", b"1,2\n")], 1);
+    assert!(message.contains("line 1: found 2 values, expected 1"), "{message}");
     bytes(&["put", &store, "/a", &place.at("a.csv"), "--format", "raw"]);
     assert_eq!(bytes(&["get", &store, "/a", "--format", "raw"]), b"1,2\n");
 }
@@ -288,7 +291,7 @@ fn files_of_other_formats_are_not_read_as_raw_bytes() {
 fn messages_recommend_only_formats_that_the_command_supports() {
     let place = Place::new();
     let store = created(&place, "v3", "2", "string");
-    let message = refused(&["put", &store, "/a", &place.file("a.npy", &unhex(numpy::UNICODE))], 1);
+    let message = refused(&["put", &store, "/a", &place.file("a.npy", &unhex(numpy::COMPLEX64))], 1);
     assert!(message.contains("--format raw") && !message.contains("json"), "{message}");
     let message = refused(&["get", &store, "/a", "--format", "npy"], 1);
     assert!(message.contains("--format raw, json or csv"), "{message}");

@@ -61,21 +61,36 @@ fn info_shows_what_is_stored_and_which_plugins_are_used() {
     let store = hierarchy(&place);
     let file = place.file("raw", &[1; 100]);
     bytes(&["put", "--format", "raw", &store, "/g/image", &file, "--select", "0:5,0:10"]);
-    let info = text(&["info", &store, "/g/image"]);
-    for part in [
-        "/g/image\n",
-        "10 × 20",
-        "y, x",
-        "uint16  (zarr-dtype-core ",
-        "2 × 2 chunks of 5 × 10",
-        r#"gzip {"level":5}  (zarr-codec-gzip "#,
-        "fill value        7",
-        r#"unit: "m""#,
-        "1 of 4",
-        "400 B raw, ratio",
-        "key encoding",
+    for (more, parts) in [
+        (
+            &["--verbose"][..],
+            &[
+                "uint16  (zarr-dtype-core ",
+                r#"gzip {"level":5}  (zarr-codec-gzip "#,
+                "dimension names   y, x",
+                "2 × 2 chunks of 5 × 10\n",
+                "key encoding",
+                "\ng/image/zarr.json\n{",
+                r#""zarr_format": 3"#,
+            ][..],
+        ),
+        (
+            &[],
+            &[
+                "10 × 20 (y, x)\n",
+                "data type         uint16\n",
+                "chunks            2 × 2 chunks of 5 × 10; 100 B per chunk\n",
+                "codecs            bytes",
+                r#", gzip {"level":5}"#,
+            ],
+        ),
     ] {
-        assert!(info.contains(part), "{part} in {info}");
+        let info = text(&[&["info", &store, "/g/image"], more].concat());
+        let both = ["/g/image\n", "fill value        7", r#"unit: "m""#, "1 of 4", "400 B raw, ratio"];
+        for part in parts.iter().copied().chain(both) {
+            assert!(info.contains(part), "{part} in {info}");
+        }
+        assert_eq!(info.contains("zarr-codec-gzip"), !more.is_empty(), "{info}");
     }
     let json = text(&["info", &store, "/g/image", "--json"]);
     for part in [
@@ -197,7 +212,7 @@ fn chunks_of_several_shapes_are_shown_with_their_maximum() {
     let grid = r#"{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[4,[1,2,3]]}}"#;
     bytes(&["create", &store, "/a", "--shape", "7,6", "--dtype", "int8", "--grid", grid]);
     let info = text(&["info", &store, "/a"]);
-    assert!(info.contains(" 2 × 3 chunks of up to 4 × 3\n"), "{info}");
+    assert!(info.contains(" 2 × 3 chunks of up to 4 × 3; 12 B per chunk\n"), "{info}");
     assert!(text(&["info", &store, "/a", "--json"]).contains(r#""chunk_shape": null"#));
     let tree = text(&["tree", &store, "/a"]);
     assert!(tree.contains("chunks up to 4 × 3;"), "{tree}");
@@ -213,7 +228,7 @@ fn info_in_json_gives_the_reason_why_chunks_are_unknown() {
     place.file("store/g/image/zarr.json", transformed.as_bytes());
     let json = text(&["info", &store, "/g/image", "--json"]);
     assert!(json.contains(r#""chunks_unknown": "the storage transformers determine"#), "{json}");
-    let info = text(&["info", &store, "/g/image"]);
+    let info = text(&["info", &store, "/g/image", "--verbose"]);
     assert!(info.contains("chunks            unknown: the storage transformers determine"), "{info}");
 }
 
@@ -242,7 +257,7 @@ fn parts_are_read_as_strictly_as_their_array() {
         "fill_value":null,"order":"C","filters":null}"#;
     place.file("store/.zarray", zarray);
     let store = place.at("store");
-    let lenient = run(&["info", &store]).stdout;
+    let lenient = run(&["info", &store, "--verbose"]).stdout;
     assert!(String::from_utf8(lenient).unwrap().contains(r#" = struct{"a": int32}  ("#));
     let strict = text(&["info", &store, "--strict"]);
     assert!(!strict.contains("struct{") && strict.contains("cannot be read    `data_type`"), "{strict}");
@@ -291,6 +306,6 @@ fn a_single_chunk_is_shown_in_the_singular() {
     let store = place.at("store");
     bytes(&["create", &store, "/a", "--shape", "3", "--dtype", "int8"]);
     bytes(&["create", &store, "/scalar", "--shape", "", "--dtype", "int8"]);
-    assert!(text(&["info", &store, "/a"]).contains(" 1 chunk of 3\n"));
+    assert!(text(&["info", &store, "/a"]).contains(" 1 chunk of 3; 3 B per chunk\n"));
     assert!(text(&["info", &store, "/scalar"]).contains(" 1 chunk of one element\n"));
 }

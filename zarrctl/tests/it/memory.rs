@@ -123,7 +123,7 @@ fn an_invalid_size_is_refused_with_an_example() {
 
 /// Runs the program under a limit that the shell sets.
 #[cfg(target_os = "linux")]
-fn limited(limit: &str, arguments: &[&str]) -> std::process::Output {
+pub(crate) fn limited(limit: &str, arguments: &[&str]) -> std::process::Output {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("{limit}; exec \"$@\"")).arg("sh").arg(env!("CARGO_BIN_EXE_zarrctl"));
     shell.args(arguments).output().unwrap()

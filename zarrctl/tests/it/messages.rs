@@ -72,11 +72,11 @@ fn a_negative_duration_is_refused() {
 }
 
 #[test]
-fn a_npy_file_for_strings_is_refused_with_the_supported_format() {
+fn a_npy_file_of_numbers_for_strings_is_refused_with_the_supported_format() {
     let place = Place::new();
     let store = place.at("store");
     bytes(&["create", &store, "/a", "--shape", "2", "--dtype", "string"]);
-    let file = place.file("a.npy", &crate::support::unhex(crate::numpy::UNICODE));
+    let file = place.file("a.npy", &crate::support::unhex(crate::numpy::COMPLEX64));
     let message = refused(&["put", &store, "/a", &file], 1);
     assert!(message.contains("as `get --format raw` writes them"), "{message}");
     assert!(refused(&["get", &store, "/a", "--format", "npy"], 1).contains("use --format raw, json or csv"));
@@ -132,7 +132,7 @@ fn warned(arguments: &[&str], part: &str) {
 
 /// Runs a command in a new terminal. Returns `None` if the program `script` is not installed.
 #[cfg(target_os = "linux")]
-fn in_a_terminal(command: &str) -> Option<String> {
+pub(crate) fn in_a_terminal(command: &str) -> Option<String> {
     let program = format!("{} {command}", env!("CARGO_BIN_EXE_zarrctl"));
     let script = ["--quiet", "--return", "--command", &program, "/dev/null"];
     let output = std::process::Command::new("script")

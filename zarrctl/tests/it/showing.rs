@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::{Place, bytes, refused, text};
 
 /// Creates a packed variable of three months and its coordinates, as xarray writes them.
-fn data_set(place: &Place, format: &str) -> String {
+pub(crate) fn data_set(place: &Place, format: &str) -> String {
     let store = place.at("store");
     let create = |path: &str, shape: &str, dtype: &str, names: &str, attributes: &[&str]| {
         let array = ["create", &store, path, "--shape", shape, "--dtype", dtype, "--format", format];

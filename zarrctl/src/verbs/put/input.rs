@@ -60,11 +60,16 @@ fn default_form(path: &Path, begins_like_npy: bool) -> Result<InputForm, Failure
     if begins_like_npy || ending.as_deref() == Some("npy") {
         return Ok(InputForm::Npy);
     }
+    if ending.as_deref() == Some("csv") {
+        return Ok(InputForm::Csv);
+    }
     if path.as_os_str() == STANDARD {
         return Ok(InputForm::Raw);
     }
     let found = match ending.as_deref().and_then(format_of) {
-        Some(format) => format!("`put` does not read {format}; convert it to a NumPy file (.npy) first"),
+        Some(format) => {
+            format!("`put` does not read {format}; convert it to a NumPy file (.npy) or CSV first")
+        }
         None => "not a NumPy file (.npy)".to_owned(),
     };
     Err(Failure::fault(format!("{found}; use --format raw to write the bytes of the file as elements")))
@@ -73,7 +78,7 @@ fn default_form(path: &Path, begins_like_npy: bool) -> Result<InputForm, Failure
 /// Returns the format for a file extension that users often pass to `put`.
 fn format_of(ending: &str) -> Option<&'static str> {
     Some(match ending {
-        "csv" | "tsv" | "txt" => "text",
+        "tsv" | "txt" => "text other than CSV",
         "json" => "JSON",
         "npz" => "NumPy archives",
         "tif" | "tiff" => "TIFF",

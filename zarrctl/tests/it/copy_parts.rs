@@ -1,0 +1,165 @@
+//! `copy --select`: parts of arrays, by dimension name, coordinate and position.
+
+use std::fs;
+
+use crate::showing::data_set;
+use crate::support::{Place, bytes, refused, run, text};
+
+/// Returns the elements of an array as JSON on one line.
+fn elements(store: &str, path: &str) -> String {
+    selected(store, path, "...")
+}
+
+fn selected(store: &str, path: &str, selection: &str) -> String {
+    let json = text(&["get", store, path, "--format", "json", "--select", selection]);
+    json.lines().map(str::trim_start).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn variables_and_their_coordinates_are_cut_alike() {
+    for (format, to) in [("v2", "v2"), ("v2", "v3"), ("v3", "v3"), ("v3", "v2"), ("v3", "v3-draft")] {
+        let place = Place::new();
+        let store = data_set(&place, format);
+        let copy = place.at("copy");
+        let select = ["copy", &store, &copy, "--select", "time=2001-02:2001-03,lat=0:45", "--format", to];
+        let output = run(&select);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(elements(&copy, "/t2m"), "[[-99, 6], [9, 10]]", "{format} {to}");
+        assert_eq!(elements(&copy, "/time"), "[31, 59]", "{format} {to}");
+        assert_eq!(elements(&copy, "/lat"), "[30.0, 0.0]", "{format} {to}");
+        assert!(text(&["attrs", &copy, "/lat"]).contains("degrees_north"));
+    }
+}
+
+#[test]
+fn the_copy_of_a_selection_is_what_get_reads() {
+    for selection in ["lat=[::2]", "lat=[[3,1]]", "lat=[[3,1,1,0]],time=[1:]", "lat=30", "time=[0:0]"] {
+        for more in
+            [&[][..], &["--chunks", "1,1"], &["--chunks", "2,4", "--shards", "4,4"], &["--codec", "gzip"]]
+        {
+            let place = Place::new();
+            let store = data_set(&place, "v3");
+            let copy = place.at("copy");
+            let verify = ["copy", &store, &copy, "--select", selection, "--verify"];
+            bytes(&[&verify[..], more].concat());
+            // A single value keeps its dimension.
+            let kept = selection.replace("lat=30", "lat=[[1]]");
+            assert_eq!(elements(&copy, "/t2m"), selected(&store, "/t2m", &kept), "{selection} {more:?}");
+        }
+    }
+}
+
+#[test]
+fn chunks_are_not_longer_than_the_selection_and_shards_stay() {
+    let place = Place::new();
+    let store = place.at("store");
+    let create = |path: &str, more: &[&str]| {
+        let array =
+            ["create", &store, path, "--shape", "100,8", "--dtype", "uint8", "--dimension-names", "y,x"];
+        bytes(&[&array[..], more].concat());
+        let elements: Vec<u8> = (0..800_u32).map(|number| (number % 251) as u8).collect();
+        bytes(&["put", "--format", "raw", &store, path, &place.file("elements", &elements)]);
+    };
+    create("/plain", &["--chunks", "100,2"]);
+    create("/sharded", &["--chunks", "5,2", "--shards", "50,8"]);
+    let copy = place.at("copy");
+    bytes(&["copy", &store, &copy, "--select", "y=[7:20]"]);
+    let chunk = |path: &str| text(&["info", &copy, path]);
+    assert!(chunk("/plain").contains("1 × 4 chunks of 13 × 2"), "{}", chunk("/plain"));
+    assert!(
+        chunk("/sharded").contains("1 × 1 shards of 50 × 8, inner chunks of 5 × 2"),
+        "{}",
+        chunk("/sharded")
+    );
+    for path in ["/plain", "/sharded"] {
+        assert_eq!(elements(&copy, path), selected(&store, path, "7:20"), "{path}");
+    }
+    let plan = text(&["copy", &store, &place.at("other"), "--select", "y=[7:20]", "--plan"]);
+    assert!(plan.contains("/plain  13 × 8 of 100 × 8, 104 B"), "{plan}");
+}
+
+#[test]
+fn paths_limit_a_selection_and_positions_select_in_one_array() {
+    let place = Place::new();
+    let store = data_set(&place, "v3");
+    bytes(&["copy", &store, &place.at("more/g"), "--path", "/t2m"]);
+    let copy = place.at("copy");
+    bytes(&["copy", &store, &copy, "--select", "/t2m=1:,[0,3]", "--path", "/t2m"]);
+    assert_eq!(elements(&copy, "/t2m"), "[[4, 7], [8, 11]]");
+    let other = place.at("other");
+    bytes(&["copy", &store, &other, "--select", "time=[0]", "--select", "/t2m=time=[2]"]);
+    assert_eq!(elements(&other, "/t2m"), "[[8, 9, 10, 11]]");
+    assert_eq!(elements(&other, "/time"), "[0]");
+}
+
+#[test]
+fn selections_that_fit_no_array_are_refused_before_anything_is_written() {
+    let place = Place::new();
+    let store = data_set(&place, "v3");
+    for (selection, part) in [
+        ("tme=2001", "no array to copy has a dimension `tme`; did you mean `time`?"),
+        ("0:2", "`copy` selects by dimension name"),
+        ("/none=0:2", "there is no array to copy at `/none`"),
+        ("/lat=time=2001", "no array to copy at or below `/lat` has a dimension `time`"),
+        ("lat=31", "/t2m: --select `lat=31`: the coordinate has no 31; the nearest value is 30"),
+        ("/t2m=9", "/t2m: "),
+        ("time=2001-02,5", "expected NAME=VALUE"),
+    ] {
+        let message = refused(&["copy", &store, &place.at("copy"), "--select", selection], 1);
+        assert!(message.contains(part), "{selection}: {message}");
+    }
+    assert!(place.files("copy").is_empty());
+}
+
+#[test]
+fn parts_and_interrupted_copies_of_a_selection_are_completed() {
+    let place = Place::new();
+    let store = data_set(&place, "v3");
+    let select = ["--select", "lat=[[3,1,0]]", "--chunks", "1,1"];
+    let copy = place.at("copy");
+    for part in ["1/2", "2/2"] {
+        bytes(&[&["copy", &store, &copy, "--partition", part][..], &select].concat());
+    }
+    let expected = "[[3, 1, 0], [7, -99, 4], [11, 9, 8]]";
+    assert_eq!(elements(&copy, "/t2m"), expected);
+    // The other arrays are found to be complete, by their elements.
+    fs::remove_dir_all(place.path("copy/t2m")).unwrap();
+    bytes(&[&["copy", &store, &copy][..], &select].concat());
+    assert_eq!(elements(&copy, "/t2m"), expected);
+    // Another selection is another copy.
+    let other = ["copy", &store, &copy, "--select", "lat=[[3,1,2]]", "--chunks", "1,1"];
+    assert!(refused(&other, 1).contains("/lat"), "{}", refused(&other, 1));
+}
+
+#[test]
+fn damaged_chunks_leave_the_fill_value_in_a_selection() {
+    let place = Place::new();
+    let store = place.at("store");
+    let array = ["create", &store, "/a", "--shape", "8,8", "--dtype", "uint8", "--dimension-names", "y,x"];
+    bytes(&[&array[..], &["--chunks", "2,2", "--shards", "4,4", "--fill", "255"]].concat());
+    let numbers: Vec<u8> = (0..64).collect();
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("elements", &numbers)]);
+    fs::write(place.path("store/a/c/0/1"), b"damaged").unwrap();
+    for selection in ["y=[1:7:2],x=[3:8]", "y=[[6,1]],x=[[7,0,4]]"] {
+        let copy = place.at(&format!("copy{}", selection.len()));
+        let output = run(&[
+            "copy",
+            &store,
+            &copy,
+            "--select",
+            selection,
+            "--chunks",
+            "8,8",
+            "--shards",
+            "none",
+            "--skip-unreadable",
+        ]);
+        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1, "{selection}");
+        let expected = match selection.contains("[[") {
+            false => "[[11, 255, 255, 255, 255], [27, 255, 255, 255, 255], [43, 44, 45, 46, 47]]",
+            true => "[[55, 48, 52], [255, 8, 255]]",
+        };
+        assert_eq!(elements(&copy, "/a"), expected);
+    }
+}
