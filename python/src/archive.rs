@@ -8,9 +8,10 @@ use zarr_kit::archive::{
 };
 use zarr_kit::json::{to_item, to_value};
 use zarr_kit::spec::store::Store;
-use zarr_kit::{Context, Error, open_store};
+use zarr_kit::{Context, Error};
 
 use crate::calls::watched;
+use crate::credentials::CredentialSource;
 use crate::failure::{exception, raise};
 use crate::hierarchy::Opening;
 use crate::progress::ProgressHandle;
@@ -127,12 +128,13 @@ pub(crate) fn repair(
 /// A store that may not have a hierarchy.
 pub(crate) struct Place {
     pub(crate) location: String,
+    pub(crate) credentials: Option<CredentialSource>,
     pub(crate) context: Context,
 }
 
 impl Place {
     fn store(&self) -> Result<Arc<dyn Store>, Error> {
-        open_store(self.context.registry(), &self.location)
+        CredentialSource::open(self.credentials.as_ref(), self.context.registry(), &self.location)
     }
 
     fn verified(&self, checks: Checks, settings: &Settings) -> Result<Report, Error> {

@@ -3,14 +3,14 @@
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use zarr_kit::spec::{DataType, Elements};
 use zarr_kit::{Array, Error, Progress, Selection};
 
 use crate::calls::{detached, handles_signals, watched};
 use crate::context::check_process;
 use crate::data_type::description;
-use crate::elements::{Destination, ElementBuffer, Source};
+use crate::elements::{Destination, ElementBuffer, Source, variable_elements};
 use crate::failure::exception;
 use crate::hierarchy::AttributeChange;
 use crate::json;
@@ -322,19 +322,7 @@ impl ArrayHandle {
 
     /// Returns the offsets and the payload of elements of a variable size.
     fn variable_elements(&self, elements: &Bound<'_, PyList>) -> PyResult<Vec<u8>> {
-        let is_optional = is_optional(&**self.current().data_type());
-        let mut offsets = Vec::with_capacity((elements.len() + 1) * size_of::<u64>());
-        let mut payload = Vec::new();
-        offsets.extend_from_slice(&0_u64.to_ne_bytes());
-        for element in elements.iter() {
-            if !element.is_none() {
-                payload.extend(is_optional.then_some(1));
-                append_element(&element, &mut payload)?;
-            }
-            offsets.extend_from_slice(&(payload.len() as u64).to_ne_bytes());
-        }
-        offsets.append(&mut payload);
-        Ok(offsets)
+        variable_elements(elements, is_optional(&**self.current().data_type()))
     }
 }
 
@@ -347,12 +335,4 @@ impl Counted {
 
 fn is_optional(data_type: &dyn DataType) -> bool {
     data_type.elements() == Elements::Variable && data_type.optional().is_some()
-}
-
-fn append_element(element: &Bound<'_, PyAny>, payload: &mut Vec<u8>) -> PyResult<()> {
-    match element.cast::<PyString>() {
-        Ok(text) => payload.extend_from_slice(text.to_cow()?.as_bytes()),
-        Err(_) => payload.extend_from_slice(element.cast::<PyBytes>()?.as_bytes()),
-    }
-    Ok(())
 }

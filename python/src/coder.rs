@@ -16,12 +16,14 @@ use zarr_kit::{
 };
 
 use crate::calls::detached;
+use crate::chunk_files::{Batch, CallerMemory, Chunks, FilePart, PartError};
 use crate::chunk_value::ChunkValue;
 use crate::context::{ContextOptions, check_process, context, thread_pool};
 use crate::creation::format_named;
 use crate::data_type::description;
-use crate::elements::ElementBuffer;
-use crate::failure::{exception, raise};
+use crate::elements::{ElementBuffer, variable_elements};
+use crate::failure::{exception, exception_at, raise};
+use crate::json;
 use crate::strided::View;
 
 /// Decodes and encodes chunks of one shape, without access to their store. Results and failures of single chunks are in
@@ -29,8 +31,10 @@ use crate::strided::View;
 #[pyclass(frozen, name = "ChunkCoder", module = "zarr_kit._engine")]
 #[derive(Debug)]
 pub(crate) struct ChunkCoder {
-    /// The array of one chunk.
+    /// An array of many chunks, which follow each other along the first dimension.
     array: Array,
+    /// The shape of a chunk.
+    shape: Vec<u64>,
     is_sharded: bool,
     pool: ThreadPool,
     process: u32,
@@ -47,9 +51,25 @@ struct Placement {
     ranges: Vec<(u64, u64)>,
 }
 
+/// The elements of a chunk.
+enum Decoded {
+    View(View),
+    /// The offsets and the payload of elements of a variable size.
+    Elements(Vec<u8>),
+}
+
+impl Decoded {
+    fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match object.cast::<PyList>() {
+            Ok(list) => Ok(Self::Elements(variable_elements(list, false)?)),
+            Err(_) => Ok(Self::View(View::source(object)?)),
+        }
+    }
+}
+
 #[pymethods]
 impl ChunkCoder {
-    /// Opens the metadata document of an array of one chunk.
+    /// Opens the metadata document of an array whose chunks follow each other along the first dimension.
     #[staticmethod]
     fn open(
         py: Python<'_>,
@@ -68,7 +88,8 @@ impl ChunkCoder {
             let hierarchy = Hierarchy::open_with(store, &context, OpenOptions::new().format(format))?;
             let array = hierarchy.array("/")?;
             let is_sharded = array.inner_chunk_shape()?.is_some();
-            Ok(Self { array, is_sharded, pool, process: process::id() })
+            let shape = array.chunk_grid().largest_chunk();
+            Ok(Self { array, shape, is_sharded, pool, process: process::id() })
         })?;
         opened.map_err(|error| exception(&error))
     }
@@ -146,15 +167,84 @@ impl ChunkCoder {
         Ok(list)
     }
 
-    /// Encodes whole chunks of any strides. A result is bytes, `None` if the chunk should not be stored, or an exception.
+    /// Returns whether [`ChunkCoder::read_parts`] reads elements of this type. Some types have several stored forms of one
+    /// element.
+    #[getter]
+    fn reads_parts(&self) -> bool {
+        let data_type = self.array.data_type();
+        data_type.elements().size().is_some() && !data_type.settles()
+    }
+
+    /// Reads parts of files in `folder` into `memory`, in the form that zarr-python uses; see [`Batch`]. A result is whether the file
+    /// exists, or `None` if the part is not a box and was not read.
+    fn read_parts<'py>(
+        &self,
+        folder: &str,
+        batch: &Bound<'py, PyList>,
+        memory: CallerMemory<'py>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        check_process(self.process)?;
+        let py = batch.py();
+        let files = self.files(folder)?;
+        let view = View::destination(&memory.memory)?;
+        let mut results: Vec<Option<bool>> = vec![None; batch.len()];
+        let parts = Batch { items: batch, memory: &memory, view: &view };
+        parts.each_group(&self.shape, |parts: Vec<FilePart>| {
+            let read = detached(py, || self.chunks().read(&files, &parts, &view))?;
+            for (position, exists) in read.map_err(|error| part_exception(batch, &error))? {
+                if let Some(result) = results.get_mut(position) {
+                    *result = Some(exists);
+                }
+            }
+            Ok(())
+        })?;
+        PyList::new(py, results)
+    }
+
+    /// Writes parts of `memory` to files, or erases them, as [`ChunkCoder::read_parts`] reads them. A result is true, or `None`
+    /// if the part was not written: it is not a box, or the folder does not accept it.
+    fn write_parts<'py>(
+        &self,
+        folder: &str,
+        batch: &Bound<'py, PyList>,
+        memory: CallerMemory<'py>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        check_process(self.process)?;
+        let py = batch.py();
+        let files = self.files(folder)?;
+        let view = View::source(&memory.memory)?;
+        let mut results: Vec<Option<bool>> = vec![None; batch.len()];
+        let parts = Batch { items: batch, memory: &memory, view: &view };
+        parts.each_group(&self.shape, |parts: Vec<FilePart>| {
+            let chunks = self.chunks();
+            let write = |part: &FilePart| chunks.write(&*files, part, &view);
+            let written: Vec<_> =
+                detached(py, || self.pool.install(|| parts.par_iter().map(write).collect()))?;
+            for (part, written) in parts.iter().zip(written) {
+                let is_written: bool = written.map_err(|error| part_exception(batch, &error))?;
+                if let Some(result) = results.get_mut(part.position) {
+                    *result = is_written.then_some(true);
+                }
+            }
+            Ok(())
+        })?;
+        PyList::new(py, results)
+    }
+
+    /// Encodes whole chunks: arrays of any strides, or lists of elements of a variable size. A result is bytes, `None` if the
+    /// chunk should not be stored, or an exception.
     fn encode<'py>(&self, py: Python<'py>, chunks: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyList>> {
         check_process(self.process)?;
-        let views = chunks.iter().map(View::source).collect::<PyResult<Vec<_>>>()?;
-        let encode = |view: &View| self.array.encode_chunk(&self.index(), &view.gather());
-        let encoded: Vec<_> = detached(py, || self.pool.install(|| views.par_iter().map(encode).collect()))?;
+        let chunks = chunks.iter().map(Decoded::new).collect::<PyResult<Vec<_>>>()?;
+        let encode = |chunk: &Decoded| match chunk {
+            Decoded::View(view) => Ok(self.array.encode_chunk(&self.index(), &view.gather()?)),
+            Decoded::Elements(elements) => Ok(self.array.encode_chunk(&self.index(), elements)),
+        };
+        let encoded: Vec<PyResult<_>> =
+            detached(py, || self.pool.install(|| chunks.par_iter().map(encode).collect()))?;
         let list = PyList::empty(py);
         for result in encoded {
-            match result {
+            match result? {
                 Ok(None) => list.append(py.None())?,
                 Ok(Some(bytes)) => list.append(PyBytes::new(py, &bytes))?,
                 Err(error) => list.append(exception(&error).into_value(py))?,
@@ -165,9 +255,22 @@ impl ChunkCoder {
 }
 
 impl ChunkCoder {
-    /// Returns the index of the only chunk.
+    /// Returns the index of the first chunk.
     fn index(&self) -> Vec<u64> {
-        vec![0; self.array.shape().len()]
+        vec![0; self.shape.len()]
+    }
+
+    /// Opens a folder for one call, because a program may move folders between calls. zarr-python takes no locks, so neither
+    /// does this store.
+    fn files(&self, folder: &str) -> PyResult<Arc<dyn Store>> {
+        let path = json::quoted(folder);
+        let description = format!(r#"{{"type": "filesystem", "locking": "none", "path": {path}}}"#);
+        let registry = self.array.hierarchy().context().registry();
+        open_store(registry, &description).map_err(|error| exception(&error))
+    }
+
+    fn chunks(&self) -> Chunks<'_> {
+        Chunks { array: &self.array, shape: &self.shape, is_sharded: self.is_sharded }
     }
 
     fn decode_value(&self, value: &ChunkValue) -> Result<Option<ElementArray>, Error> {
@@ -178,7 +281,7 @@ impl ChunkCoder {
     /// Returns whether the value exists.
     fn place(&self, placement: &Placement) -> PyResult<bool> {
         let Placement { value, view, ranges } = placement;
-        let is_whole = ranges.iter().zip(self.array.shape()).all(|(range, length)| *range == (0, *length));
+        let is_whole = ranges.iter().zip(&self.shape).all(|(range, length)| *range == (0, *length));
         let is_part_of_shard = self.is_sharded && !is_whole;
         let elements =
             if is_part_of_shard { self.read_part(value, ranges) } else { self.decode_value(value) };
@@ -202,6 +305,13 @@ impl ChunkCoder {
             ranges.iter().map(|range| DimensionSelection::Range { start: range.0, stop: range.1, step: 1 });
         self.array.with_store(store)?.read(Selection::Orthogonal(ranges.collect())).map(Some)
     }
+}
+
+/// Returns the exception of a part, which names its file.
+fn part_exception(batch: &Bound<'_, PyList>, error: &PartError) -> PyErr {
+    let PartError { position, error } = error;
+    let path = batch.get_item(*position).and_then(|item| item.get_item(0)).and_then(|path| path.str());
+    exception_at(&path.map_or_else(|_| String::new(), |path| path.to_string()), error)
 }
 
 fn document_key(format: Format) -> Result<Key, Error> {

@@ -5,9 +5,10 @@ use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString};
 use zarr_kit::ElementArray;
 
 /// Elements that were read. NumPy accesses them through the buffer protocol, without a copy.
@@ -76,6 +77,38 @@ impl Source {
 /// Returns a copy of the contiguous memory of a Python object.
 pub(crate) fn copy_bytes(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     Ok(Source::new(object)?.bytes().to_vec())
+}
+
+/// Returns the offsets and the payload of a list of elements of a variable size: `str`, `bytes`, or `None` for missing ones
+/// of an optional type, whose others have a byte in front.
+pub(crate) fn variable_elements(elements: &Bound<'_, PyList>, is_optional: bool) -> PyResult<Vec<u8>> {
+    let mut offsets = Vec::with_capacity((elements.len() + 1) * size_of::<u64>());
+    let mut payload = Vec::new();
+    offsets.extend_from_slice(&0_u64.to_ne_bytes());
+    for element in elements.iter() {
+        if !(is_optional && element.is_none()) {
+            payload.extend(is_optional.then_some(1));
+            append_element(&element, &mut payload)?;
+        }
+        offsets.extend_from_slice(&(payload.len() as u64).to_ne_bytes());
+    }
+    offsets.append(&mut payload);
+    Ok(offsets)
+}
+
+fn append_element(element: &Bound<'_, PyAny>, payload: &mut Vec<u8>) -> PyResult<()> {
+    if let Ok(text) = element.cast::<PyString>() {
+        payload.extend_from_slice(text.to_cow()?.as_bytes());
+    } else if let Ok(bytes) = element.cast::<PyBytes>() {
+        payload.extend_from_slice(bytes.as_bytes());
+    } else {
+        let bytes = Source::new(element);
+        let class = element.get_type();
+        let unsuitable =
+            |_| PyTypeError::new_err(format!("expected text or bytes, found an object of {class}"));
+        payload.extend_from_slice(bytes.map_err(unsuitable)?.bytes());
+    }
+    Ok(())
 }
 
 /// The contiguous memory of a Python object, for writing.

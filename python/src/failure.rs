@@ -15,6 +15,11 @@ pub(crate) fn exception(error: &Error) -> PyErr {
     raise(class_of(error), &chain(error))
 }
 
+/// Converts an error of the engine to the exception of its kind, with a place in front of the message.
+pub(crate) fn exception_at(place: &str, error: &Error) -> PyErr {
+    raise(class_of(error), &format!("{place}: {}", chain(error)))
+}
+
 /// Creates the exception `class` of `zarr_kit.errors`.
 pub(crate) fn raise(class: &str, message: &str) -> PyErr {
     Python::attach(|py| {

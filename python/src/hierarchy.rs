@@ -1,16 +1,19 @@
 //! Hierarchies: access to nodes by path.
 
 use std::process;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
-use zarr_kit::{Context, EntryKind, Error, Format, Hierarchy, OpenOptions, open_store};
+use zarr_kit::spec::store::Store;
+use zarr_kit::{Context, EntryKind, Error, Format, Hierarchy, OpenOptions};
 
 use crate::archive::Place;
 use crate::array::ArrayHandle;
 use crate::calls::detached;
 use crate::context::{ContextOptions, check_process, context};
 use crate::creation::{array_builder, format_named};
+use crate::credentials::CredentialSource;
 use crate::failure::{exception, raise, warn};
 use crate::json;
 
@@ -34,6 +37,7 @@ pub(crate) struct Opening {
     consolidated: bool,
     write_empty_chunks: bool,
     threads: Option<usize>,
+    credentials: Option<CredentialSource>,
 }
 
 #[pymethods]
@@ -225,7 +229,7 @@ impl Opening {
 
     /// Returns the store, which may not have a hierarchy.
     pub(crate) fn place(self) -> PyResult<Place> {
-        Ok(Place { context: self.context()?, location: self.location })
+        Ok(Place { context: self.context()?, location: self.location, credentials: self.credentials })
     }
 
     fn format(&self) -> PyResult<Option<Format>> {
@@ -243,14 +247,18 @@ impl Opening {
         })
     }
 
+    fn store(&self, context: &Context) -> Result<Arc<dyn Store>, Error> {
+        CredentialSource::open(self.credentials.as_ref(), context.registry(), &self.location)
+    }
+
     fn open(&self, context: &Context, format: Option<Format>) -> Result<Hierarchy, Error> {
         let options = OpenOptions::new().consolidated(self.consolidated);
         let options = format.map_or(options, |format| options.format(format));
-        Hierarchy::open_with(open_store(context.registry(), &self.location)?, context, options)
+        Hierarchy::open_with(self.store(context)?, context, options)
     }
 
     fn create(&self, context: &Context, format: Option<Format>) -> Result<Hierarchy, Error> {
-        let store = open_store(context.registry(), &self.location)?;
+        let store = self.store(context)?;
         match (Hierarchy::open(store.clone(), context), format) {
             (Ok(hierarchy), None) => Ok(hierarchy),
             (Ok(hierarchy), Some(format)) if hierarchy.format() == format => Ok(hierarchy),

@@ -24,3 +24,8 @@ pub(crate) fn object(text: &str) -> PyResult<Object> {
 pub(crate) fn text(object: &Object) -> String {
     to_item(&Value::Object(object.clone()))
 }
+
+/// Writes a string.
+pub(crate) fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}

@@ -8,12 +8,14 @@
 mod archive;
 mod array;
 mod calls;
+mod chunk_files;
 mod chunk_value;
 mod codec;
 mod coder;
 mod context;
 mod copying;
 mod creation;
+mod credentials;
 mod data_type;
 mod elements;
 mod failure;

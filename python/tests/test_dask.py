@@ -17,8 +17,9 @@ import pytest
 import xarray as xr
 import zarr
 from distributed import Client, LocalCluster
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 import zarr_kit
 import zarr_kit.dask
@@ -150,7 +151,7 @@ def rechunked_as_advised(array: da.Array, error: Exception) -> da.Array:
     return rechunked
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(data=st.data())
 def test_blocks_are_accepted_if_and_only_if_no_chunk_is_in_two_of_them(data: st.DataObject) -> None:
     length = data.draw(st.integers(1, 12))

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numpy.typing import NDArray
+from strategies import examples
 
 import zarr_kit
 
@@ -55,7 +56,7 @@ def of_numpy(elements: NDArray[Any], key: Any) -> Any:
         return None
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.data())
 def test_reads_are_those_of_numpy(data: st.DataObject) -> None:
     shape = data.draw(SHAPES)
@@ -73,7 +74,7 @@ def test_reads_are_those_of_numpy(data: st.DataObject) -> None:
     np.testing.assert_array_equal(result, expected)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data())
 def test_writes_are_those_of_numpy(data: st.DataObject) -> None:
     shape = data.draw(SHAPES)
@@ -91,7 +92,7 @@ def test_writes_are_those_of_numpy(data: st.DataObject) -> None:
     np.testing.assert_array_equal(array[...], elements)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.data())
 def test_oindex_takes_every_combination(data: st.DataObject) -> None:
     shape = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple))
@@ -105,6 +106,92 @@ def test_oindex_takes_every_combination(data: st.DataObject) -> None:
     array.oindex[lists] = values
     elements[np.ix_(*lists)] = values
     np.testing.assert_array_equal(array[...], elements)
+
+
+@st.composite
+def parts_of_dimensions(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Draw an integer, a slice, a list or a mask for each dimension."""
+    return tuple(draw(mixed_part(length).filter(lambda part: part is not None)) for length in shape)
+
+
+def indices_of(part: Any, length: int) -> NDArray[np.intp]:
+    """Return the indices along a dimension that a part of a key selects."""
+    everything = np.arange(length)
+    return np.atleast_1d(everything[np.asarray(part, dtype=np.intp) if isinstance(part, list) else part])
+
+
+@examples(200)
+@given(st.data())
+def test_oindex_is_the_outer_product_of_the_parts(data: st.DataObject) -> None:
+    shape = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple))
+    expected = numbers(shape)
+    key = data.draw(parts_of_dimensions(shape))
+    selected = np.ix_(*(indices_of(part, length) for part, length in zip(key, shape, strict=True)))
+    dropped = tuple(axis for axis, part in enumerate(key) if isinstance(part, int))
+    array = stored(expected)
+    found = array.oindex[key]
+    np.testing.assert_array_equal(found, expected[selected].squeeze(axis=dropped))
+    values = np.arange(np.size(found), dtype=np.int32).reshape(np.shape(found)) + 1000
+    array.oindex[key] = values
+    expected[selected] = np.expand_dims(values, dropped)
+    np.testing.assert_array_equal(array[...], expected)
+
+
+@examples(200)
+@given(st.data())
+def test_vindex_takes_broadcast_coordinates_or_a_mask(data: st.DataObject) -> None:
+    shape = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple))
+    expected = numbers(shape)
+    coordinates = npst.integer_array_indices(shape, result_shape=npst.array_shapes(min_dims=0, max_dims=3, max_side=4))
+    key = data.draw(st.one_of(coordinates, npst.arrays(np.bool_, shape)))
+    array = stored(expected)
+    found = array.vindex[key]
+    np.testing.assert_array_equal(found, expected[key])
+    assert np.shape(found) == np.shape(expected[key])
+    values = np.arange(np.size(found), dtype=np.int32).reshape(np.shape(found)) + 1000
+    array.vindex[key] = values
+    expected[key] = values
+    np.testing.assert_array_equal(array[...], expected)
+
+
+@examples(150)
+@given(st.data())
+def test_blocks_are_the_chunks_of_a_range(data: st.DataObject) -> None:
+    shape = data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=3).map(tuple))
+    chunks = tuple(data.draw(st.integers(1, length)) for length in shape)
+    shards = tuple(length * data.draw(st.integers(1, 2)) for length in chunks) if data.draw(st.booleans()) else None
+    expected = numbers(shape)
+    array = zarr_kit.create_array("memory:", data=expected, chunks=chunks, shards=shards)
+    blocks = chunks if shards is None else shards
+    key: list[Any] = []
+    same: list[slice] = []
+    for length, block in zip(shape, blocks, strict=True):
+        count = -(-length // block)
+        part = data.draw(
+            st.one_of(st.integers(-count, count - 1), st.tuples(st.integers(0, count), st.integers(0, count)))
+        )
+        first, end = part if isinstance(part, tuple) else (part % count, part % count + 1)
+        key.append(slice(first, end) if isinstance(part, tuple) else part)
+        same.append(slice(first * block, max(first, end) * block))
+    found = array.blocks[tuple(key)]
+    np.testing.assert_array_equal(found, expected[tuple(same)])
+    array.blocks[tuple(key)] = found + 1000
+    expected[tuple(same)] += 1000
+    np.testing.assert_array_equal(array[...], expected)
+
+
+@examples(100)
+@given(st.data())
+def test_many_keys_and_given_memory_have_the_results_of_numpy(data: st.DataObject) -> None:
+    shape = data.draw(SHAPES)
+    expected = numbers(shape)
+    array = stored(expected)
+    drawn = data.draw(st.lists(keys(shape), max_size=4))
+    valid = [key for key in drawn if of_numpy(expected, key) is not None]
+    for key, found in zip(valid, array.read_many(valid), strict=True):
+        np.testing.assert_array_equal(found, expected[key])
+        out = np.full(np.shape(found), -1, dtype=np.int32)
+        np.testing.assert_array_equal(array.read(key, out=out), expected[key])
 
 
 def test_oindex_mixes_integers_slices_lists_and_masks() -> None:

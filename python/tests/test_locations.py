@@ -2,8 +2,10 @@
 
 import http.server
 import json
+import pickle
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import zarr
 
 import zarr_kit
 from zarr_kit import errors
+from zarr_kit._credentials import CredentialSource
 from zarr_kit._location import store_location
 
 
@@ -92,7 +95,6 @@ def test_settings_that_cannot_be_taken_over_are_named(monkeypatch: pytest.Monkey
         (store("b", virtual_hosted_style_request=True), "virtual_hosted_style_request"),
         (store("b", client_options={"timeout": "5s"}), "timeout"),
         (store("b", retry_config={"max_retries": 2}), "retry_config"),
-        (store("b", credential_provider=lambda: None), "credential_provider"),  # type: ignore[arg-type]
         (obstore.store.MemoryStore(), "MemoryStore"),
         (fsspec.get_mapper("memory://a"), "memory"),
         (fsspec.get_mapper("http://localhost/a", client_kwargs={"timeout": 3}), "client_kwargs"),
@@ -124,3 +126,117 @@ def test_options_of_fsspec_are_translated() -> None:
         zarr_kit.open("s3://bucket/a", storage_options={"speed": 9})
     with pytest.raises(errors.InvalidInputError, match="chain of fsspec"):
         zarr_kit.open("simplecache::s3://bucket/a")
+
+
+class Bucket:
+    """A server of the files in a folder as the objects of a bucket, and the key IDs that sign the requests."""
+
+    def __init__(self, folder: Path) -> None:
+        signers: list[str] = []
+
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def do_GET(self) -> None:
+                _, _, signed = self.headers.get("Authorization", "").partition("Credential=")
+                signers.append(signed.partition("/")[0])
+                super().do_GET()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Print nothing."""
+
+        self.signers = signers
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder))
+
+    def store(self, credential_provider: Any) -> obstore.store.S3Store:
+        return obstore.store.S3Store(
+            "bucket",
+            prefix="a.zarr",
+            region="eu-west-1",
+            endpoint=f"http://127.0.0.1:{self.server.server_port}",
+            client_options={"allow_http": True},
+            credential_provider=credential_provider,
+        )
+
+
+@pytest.fixture
+def bucket(tmp_path: Path) -> Iterator[Bucket]:
+    zarr_kit.create_array(tmp_path / "bucket/a.zarr", data=np.arange(6), chunks=(2,), compressors=None)
+    bucket = Bucket(tmp_path)
+    threading.Thread(target=bucket.server.serve_forever, daemon=True).start()
+    yield bucket
+    bucket.server.shutdown()
+    bucket.server.server_close()
+
+
+CALLS: list[str] = []
+
+
+def keys(expires_at: datetime | None) -> dict[str, Any]:
+    CALLS.append(f"key{len(CALLS)}")
+    return {"access_key_id": CALLS[-1], "secret_access_key": "secret", "token": None, "expires_at": expires_at}
+
+
+def lasting() -> dict[str, Any]:
+    return keys(None)
+
+
+async def expiring() -> dict[str, Any]:
+    return keys(datetime.now(UTC) + timedelta(seconds=30))
+
+
+def test_a_credential_provider_is_called_once_if_its_credentials_last(bucket: Bucket) -> None:
+    CALLS.clear()
+    array = zarr_kit.open_array(bucket.store(lasting), mode="r")
+    assert array[...].tolist() == list(range(6))
+    assert set(bucket.signers) == {"key0"} == set(CALLS)
+
+
+def test_credentials_that_expire_are_requested_again(bucket: Bucket) -> None:
+    CALLS.clear()
+    array = zarr_kit.open_array(zarr.storage.ObjectStore(bucket.store(expiring), read_only=True), mode="r")
+    opened = len(CALLS)
+    assert array[...].tolist() == list(range(6))
+    assert len(CALLS) > opened
+    assert set(bucket.signers) <= set(CALLS)
+    assert len(set(bucket.signers)) > 1
+
+
+def test_a_node_is_pickled_with_its_credential_provider(bucket: Bucket) -> None:
+    CALLS.clear()
+    array = zarr_kit.open_array(bucket.store(lasting), mode="r")
+    again = pickle.loads(pickle.dumps(array))
+    assert again[2:4].tolist() == [2, 3]
+    assert set(bucket.signers) == {"key0", "key1"}
+    with pytest.raises(AttributeError, match="lambda"):
+        pickle.dumps(zarr_kit.open_array(bucket.store(lambda: keys(None)), mode="r"))
+
+
+def test_the_error_of_a_credential_provider_is_that_of_the_call(bucket: Bucket) -> None:
+    def failing() -> dict[str, Any]:
+        raise RuntimeError("the vault is closed")
+
+    with pytest.raises(zarr_kit.ZarrError, match="RuntimeError: the vault is closed"):
+        zarr_kit.open_array(bucket.store(failing), mode="r")
+    with pytest.raises(zarr_kit.ZarrError, match="returned expires_at, nothing"):
+        zarr_kit.open_array(bucket.store(lambda: {"nothing": 1, "expires_at": None}), mode="r")
+    with pytest.raises(zarr_kit.ZarrError, match=r"credentials Token\(.*\) cannot be used with S3"):
+        zarr_kit.open_array(bucket.store(lambda: {"token": "x", "expires_at": None}), mode="r")
+    assert bucket.signers == []
+    with pytest.raises(errors.NotSupportedError, match="environment variables"):
+        zarr_kit.copy(bucket.store(lasting), "copy.zarr")
+
+
+@pytest.mark.parametrize(
+    ("returned", "expected"),
+    [
+        ({"access_key": "QQ=="}, ("account_key", [("key", "QQ==")])),
+        ({"sas_token": "?sv=1&sig=a%2Fb"}, ("signature", [("sv", "1"), ("sig", "a/b")])),
+        ({"sas_token": [("sv", "1")]}, ("signature", [("sv", "1")])),
+        ({"token": "t"}, ("token", [("token", "t")])),
+        (
+            {"access_key_id": "i", "secret_access_key": "s", "token": "t"},
+            ("keys", [("id", "i"), ("secret", "s"), ("token", "t")]),
+        ),
+    ],
+)
+def test_credentials_of_each_service_have_their_kind(returned: dict[str, Any], expected: Any) -> None:
+    assert CredentialSource(lambda: {**returned, "expires_at": None})() == expected

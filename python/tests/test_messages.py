@@ -12,9 +12,11 @@ from typing import Any
 import dask.array
 import numpy as np
 import pytest
+import xarray
 
 import zarr_kit
 import zarr_kit.dask
+import zarr_kit.xarray
 
 SNAPSHOT = Path(__file__).with_name("messages.txt")
 
@@ -46,6 +48,8 @@ zarr_kit.open("a.zarr", threads=0)
 zarr_kit.open_array("a.zarr", mode="r")
 zarr_kit.open_group("a.zarr", path="image")
 zarr_kit.open("a.zarr", mode="r+", shape=3, dtype="i4")
+zarr_kit.open("a.zarr", thread=2)
+zarr_kit.open("new.zarr", mode="w", chunks=3)
 zarr_kit.CodecPipelin
 zarr_kit.use_numcodecs("nothing")
 
@@ -138,6 +142,16 @@ zarr_kit.dask.to_zarr(dask.array.zeros((4, 6), chunks=((1, 3), (6,))), "dask.zar
 zarr_kit.dask.to_zarr(dask.array.zeros((4, 6), chunks=(3, 6)), image)
 zarr_kit.dask.to_zarr(dask.array.zeros((4, 6)), image, fill_value=1)
 zarr_kit.dask.to_zarr(dask.array.zeros((1, 6)), image, region=(slice(1, 2), slice(None)))
+zarr_kit.dask.to_zarr(dask.array.zeros((4, 6)), "dask.zarr", dtype="i4")
+zarr_kit.dask.to_zarr(dask.array.zeros((4, 6)), "dask.zarr", mode="w")
+zarr_kit.dask.to_zarr(np.zeros((4, 6)), "dask.zarr")
+zarr_kit.dask.from_zarr("a.zarr", "image", mode="w")
+zarr_kit.dask.from_zarr("a.zarr", "image", storage_option={})
+
+# xarray
+zarr_kit.xarray.to_zarr(xarray.Dataset(), "dataset.zarr", zarr_format="v3-draft")
+zarr_kit.xarray.to_zarr(xarray.Dataset(), "dataset.zarr", store="dataset.zarr")
+xarray.open_groups("a.zarr", engine="zarr-kit", decode_time=False)
 """
 
 
@@ -180,6 +194,7 @@ def _examples(folder: Path) -> dict[str, Any]:
     return {
         "np": np,
         "dask": dask,
+        "xarray": xarray,
         "zarr_kit": zarr_kit,
         "image": image,
         "damaged": damaged,

@@ -14,10 +14,11 @@ import pytest
 import zarr
 import zarr.codecs
 import zarr.storage
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numpy.typing import NDArray
+from strategies import examples
 
 import zarr_kit
 
@@ -222,7 +223,7 @@ def test_missing_chunks_are_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("codecs", ["default", "compressed shards"])
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_selections_agree_with_numpy(codecs: str, data: Any) -> None:
     values = data_of("uint16")

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 from xarray.backends.plugins import guess_engine
 from xarray_comparison import assert_equal_with_encoding, assert_same, weather, write
 
@@ -74,7 +75,7 @@ def test_opened_data_sets_are_written_as_by_the_other_engine(tmp_path: Path, zar
     assert_equal_with_encoding(ours, theirs)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(data=st.data(), zarr_format=st.sampled_from(FORMATS))
 def test_selections_are_those_of_arrays_in_memory(tmp_path_factory: Any, data: st.DataObject, zarr_format: Any) -> None:
     path = tmp_path_factory.mktemp("selection")

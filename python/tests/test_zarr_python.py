@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import zarr
 import zarr.codecs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numpy.typing import NDArray
+from strategies import examples
 
 import zarr_kit
 
@@ -119,7 +120,7 @@ def test_arguments_mean_what_they_mean_to_zarr_python(tmp_path: Path, arguments:
         assert ours.nchunks_initialized == theirs.nchunks_initialized
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data(), zarr_format=st.sampled_from(FORMATS))
 def test_any_elements_are_exchanged(tmp_path_factory: Any, data: st.DataObject, zarr_format: Any) -> None:
     folder = tmp_path_factory.mktemp("exchange")

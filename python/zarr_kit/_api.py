@@ -1,17 +1,19 @@
 """The functions of ``zarr_kit``."""
 
+import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from zarr_kit._array import Array
 from zarr_kit._creation import NewArray, array_description, check_arguments
+from zarr_kit._credentials import credential_source
 from zarr_kit._group import Group, erase_if_present, open_node
 from zarr_kit._hierarchy import Hierarchy, Mode, Opening, ZarrFormat, check_mode, format_name
 from zarr_kit._location import Location, store_location
-from zarr_kit.errors import InvalidInputError, NodeNotFoundError
+from zarr_kit.errors import InvalidInputError, NodeNotFoundError, check_names
 
 
 class Options(TypedDict, total=False):
@@ -22,6 +24,7 @@ class Options(TypedDict, total=False):
     use_consolidated: bool | None
     strict: bool
     threads: int | None
+    write_empty_chunks: bool
 
 
 class CreateOptions(TypedDict, total=False):
@@ -36,8 +39,6 @@ class CreateOptions(TypedDict, total=False):
 class OpenOrCreate(Options, NewArray, total=False):
     """The arguments of functions that open or create an array."""
 
-    write_empty_chunks: bool
-
 
 class CreateArray(CreateOptions, NewArray, total=False):
     """The arguments of :func:`create_array`."""
@@ -50,18 +51,20 @@ def open(location: Location, path: str = "/", *, mode: Mode = "r", **arguments: 
     ``"r+"`` (read and write), ``"a"`` (create it if it does not exist), ``"w"`` (replace it) or ``"w-"`` (create it). A
     new node is an array if the arguments contain a shape or data, and a group otherwise.
 
-    Options are `zarr_format`, `storage_options`, `use_consolidated`, `strict` and `threads`. A new array takes the
-    arguments of :func:`create_array`.
+    Options are `zarr_format`, `storage_options`, `use_consolidated`, `strict`, `threads` and `write_empty_chunks`. A new
+    array takes the arguments of :func:`create_array`, and a new group takes `attributes`.
     """
+    check_names("open()", arguments, OpenOrCreate.__annotations__)
     check_mode(mode)
     options = _options(arguments)
     is_array = "shape" in arguments or "data" in arguments
     if mode in ("w", "w-") or (mode == "a" and _kind(location, path, options) is None):
         if is_array:
             return open_array(location, path=path, mode=mode, **arguments)
-        return open_group(location, path=path, mode=mode, **options)
+        _check_group(arguments)
+        return open_group(location, path=path, mode=mode, attributes=arguments.get("attributes"), **options)
     if mode != "a":
-        _check_no_array(arguments, mode)
+        _check_no_creation(_array_arguments(arguments), mode)
     hierarchy = _opened(location, mode, options)
     path = _absolute(path)
     kind = hierarchy.engine.kind(path)
@@ -79,10 +82,13 @@ def open_group(
     **options: Unpack[Options],
 ) -> Group:
     """Open a group, or create it with `attributes`, depending on `mode`. The options are those of :func:`open`."""
+    check_names("open_group()", options, Options.__annotations__)
     check_mode(mode)
     if mode in ("w", "w-") or (mode == "a" and _kind(store, path, options) is None):
         creation = _create_options(options)
         return create_group(store, path=path, overwrite=mode == "w", attributes=attributes, **creation)
+    if mode != "a" and attributes is not None:
+        _check_no_creation(["attributes"], mode)
     return Group._open(_opened(store, mode, options), _absolute(path))
 
 
@@ -93,13 +99,14 @@ def open_array(
 
     The options are those of :func:`open`, and the arguments for a new array those of :func:`create_array`.
     """
+    check_names("open_array()", arguments, OpenOrCreate.__annotations__)
     check_mode(mode)
     options = _options(arguments)
     if mode in ("w", "w-") or (mode == "a" and _kind(store, path, options) is None):
         creation: CreateArray = {**_create_options(options), **_array_arguments(arguments)}
         return create_array(store, name=path, overwrite=mode == "w", **creation)
     if mode != "a":
-        _check_no_array(arguments, mode)
+        _check_no_creation(_array_arguments(arguments), mode)
     return Array._open(_opened(store, mode, options), _absolute(path))
 
 
@@ -111,7 +118,8 @@ def create_group(
     attributes: Mapping[str, Any] | None = None,
     **options: Unpack[CreateOptions],
 ) -> Group:
-    """Create a group. The options are `zarr_format`, `storage_options` and `threads`."""
+    """Create a group. The options are `zarr_format`, `storage_options`, `threads` and `write_empty_chunks`."""
+    check_names("create_group()", options, CreateOptions.__annotations__)
     path = _absolute(path)
     hierarchy = _created(store, path, options, overwrite=overwrite)
     hierarchy.engine.create_group(path, json.dumps(dict(attributes or {})))
@@ -129,6 +137,7 @@ def create_array(
 
     Options are `zarr_format`, `storage_options`, `threads` and `write_empty_chunks`.
     """
+    check_names("create_array()", arguments, CreateArray.__annotations__)
     description = _array_arguments(arguments)
     check_arguments(description)
     path = _absolute(name)
@@ -137,7 +146,8 @@ def create_array(
 
 
 def consolidate(store: Location, path: str = "/", **options: Unpack[Options]) -> Group:
-    """Write the consolidated metadata of a group, and open it."""
+    """Write the consolidated metadata of a group, and open it. The options are those of :func:`open`."""
+    check_names("consolidate()", options, Options.__annotations__)
     path = _absolute(path)
     _opened(store, "r+", {**options, "use_consolidated": False}).engine.consolidate(path)
     return Group._open(_opened(store, "r+", options), path)
@@ -163,8 +173,10 @@ def _opened(store: Location, mode: str, options: Options) -> Hierarchy:
             format=format_name(options.get("zarr_format")),
             strict=options.get("strict", False),
             consolidated=options.get("use_consolidated") is not False,
+            write_empty_chunks=options.get("write_empty_chunks", False),
             threads=options.get("threads"),
             read_only=mode == "r",
+            credentials=credential_source(store),
         )
     )
 
@@ -176,6 +188,7 @@ def _created(store: Location, path: str, options: CreateOptions, *, overwrite: b
         format=format_name(options.get("zarr_format")),
         write_empty_chunks=options.get("write_empty_chunks", False),
         threads=options.get("threads"),
+        credentials=credential_source(store),
     )
     if overwrite and path == "/":
         _erase_all(opening)
@@ -188,7 +201,7 @@ def _created(store: Location, path: str, options: CreateOptions, *, overwrite: b
 def _erase_all(opening: Opening) -> None:
     """Erase the hierarchy of any format, if there is one."""
     try:
-        hierarchy = Hierarchy.open(Opening(location=opening.location, threads=opening.threads, consolidated=False))
+        hierarchy = Hierarchy.open(dataclasses.replace(opening, format=None, consolidated=False))
     except NodeNotFoundError:
         return
     erase_if_present(hierarchy, "/")
@@ -219,14 +232,19 @@ def _create_options(options: Any) -> CreateOptions:
 
 
 def _array_arguments(arguments: Any) -> NewArray:
-    """Return the arguments that are not options; :func:`check_arguments` rejects unknown ones."""
-    options = Options.__annotations__ | CreateOptions.__annotations__
-    selected: Any = {name: value for name, value in arguments.items() if name not in options}
+    """Return the arguments that are not options."""
+    selected: Any = {name: value for name, value in arguments.items() if name in NewArray.__annotations__}
     description: NewArray = selected
     return description
 
 
-def _check_no_array(arguments: OpenOrCreate, mode: str) -> None:
-    if description := _array_arguments(arguments):
-        names = ", ".join(description)
-        raise InvalidInputError(f'mode={mode!r} opens an existing node and does not accept {names}; use mode="a"')
+def _check_group(arguments: OpenOrCreate) -> None:
+    names = ", ".join(name for name in _array_arguments(arguments) if name != "attributes")
+    if names:
+        raise InvalidInputError(f"a new group does not accept {names}, and a new array needs `shape` or `data`")
+
+
+def _check_no_creation(names: Iterable[str], mode: str) -> None:
+    text = ", ".join(names)
+    if text:
+        raise InvalidInputError(f'mode={mode!r} opens an existing node and does not accept {text}; use mode="a"')

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, Unpack
 
 from zarr_kit import _engine
+from zarr_kit._credentials import credential_source
 from zarr_kit._hierarchy import Opening, ZarrFormat, engine_options, format_name
 from zarr_kit._location import Location, store_location
+from zarr_kit.errors import check_names
 
 Level = Literal["metadata", "present", "sizes", "decode", "checksums"]
 
@@ -30,8 +32,8 @@ def digest(store: Location, path: str = "/", **options: Unpack[ArchiveOptions]) 
 
     The result is a manifest: its member `digest` is the digest, and :func:`verify` takes it.
     """
-    text = _engine.digest(_opening(store, options), path, _progress(options))
-    return _loaded(text)
+    check_names("digest()", options, ArchiveOptions.__annotations__)
+    return _loaded(_engine.digest(_opening(store, options), path, _progress(options)))
 
 
 def diff(
@@ -51,6 +53,7 @@ def diff(
     Numbers `a` and `b` are equal if ``abs(a - b) <= absolute + relative * abs(b)``. Without a tolerance, elements are
     equal if their bits are, except that all NaNs are equal. The member `equal` of the result is true if nothing differs.
     """
+    check_names("diff()", options, ArchiveOptions.__annotations__)
     how = {
         "path": path,
         "second_path": path if second_path is None else second_path,
@@ -76,6 +79,7 @@ def verify(
     With `complete`, missing chunks are damage. With a `manifest` of :func:`digest`, the content is compared with it. The
     member `whole` of the result is true if no damage was found.
     """
+    check_names("verify()", options, ArchiveOptions.__annotations__)
     check = _check(level, manifest, complete=complete)
     return _loaded(_engine.verify(_opening(store, options), check, _progress(options)))
 
@@ -94,6 +98,7 @@ def repair(
     the quarantine, `__zarrctl/quarantine/`, and never deleted. With `quarantine_chunks`, damaged chunks are moved too, and
     then read as the fill value.
     """
+    check_names("repair()", options, ArchiveOptions.__annotations__)
     check = _check(level, None, complete=False)
     return _loaded(_engine.repair(_opening(store, options), check, (quarantine_chunks, run), _progress(options)))
 
@@ -105,6 +110,7 @@ def _opening(store: Location, options: ArchiveOptions) -> dict[str, Any]:
         strict=options.get("strict", False),
         consolidated=False,
         threads=options.get("threads"),
+        credentials=credential_source(store),
     )
     return engine_options(opening)
 

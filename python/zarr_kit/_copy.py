@@ -8,10 +8,11 @@ from typing import Any, TypedDict, Unpack
 from zarr_kit import _engine
 from zarr_kit._array import Array, Report
 from zarr_kit._creation import CodecsLike, codec_list
+from zarr_kit._credentials import credential_source
 from zarr_kit._group import Group
 from zarr_kit._hierarchy import ZarrFormat, format_name, thread_count
 from zarr_kit._location import Location, is_in_memory, store_location
-from zarr_kit.errors import InvalidInputError, unknown_argument
+from zarr_kit.errors import InvalidInputError, NotSupportedError, check_names
 
 # Lengths per dimension, or by dimension name, or either of them by path.
 type LengthsLike = Iterable[int] | Mapping[str, Any]
@@ -73,10 +74,13 @@ def copy(source: Location | Array | Group, destination: Location, **options: Unp
     Metadata is written last. If Ctrl-C or an exception of `progress` ends the call, copied chunks remain in the destination
     without metadata. The same copy with ``resume=True`` continues, and ``zarrctl clean`` removes them.
     """
-    for name in options:
-        if name not in CopyOptions.__annotations__:
-            raise unknown_argument("copy()", name, CopyOptions.__annotations__)
+    check_names("copy()", options, CopyOptions.__annotations__)
     paths = list(_texts(options.get("path", ())))
+    opened = isinstance(source, (Array, Group)) and source._hierarchy.opening.credentials
+    if opened or credential_source(source) or credential_source(destination):
+        raise NotSupportedError(
+            "copy() does not call credential providers: set the environment variables of the service instead"
+        )
     if isinstance(source, (Array, Group)):
         from_location = source.location
         paths = paths or [source.path]

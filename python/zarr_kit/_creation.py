@@ -8,12 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zarr_kit._dtypes import ElementType, data_type_of
-from zarr_kit.errors import InvalidInputError, unknown_argument
+from zarr_kit.errors import InvalidInputError, check_names
 
 type Lengths = int | Sequence[int]
 # A name, `{"name": …, "configuration": …}`, `{"id": …}`, or a codec object of zarr-python or numcodecs.
 type CodecLike = Any
 type CodecsLike = Iterable[CodecLike] | CodecLike | Literal["auto"] | None
+
+
+# Those of zarr-python, whose level 0 stands for the default of the library.
+_DEFAULT_COMPRESSORS: dict[str, tuple[str, dict[str, Any]]] = {
+    "v2": ("zstd", {"level": 0}),
+    "v3": ("zstd", {"level": 0, "checksum": False}),
+    "v3-draft": ("gzip", {"level": 5}),
+}
 
 
 class _Default:
@@ -47,9 +55,7 @@ class NewArray(TypedDict, total=False):
 
 def check_arguments(arguments: NewArray) -> None:
     """Raise an error for unknown or conflicting arguments."""
-    for name in arguments:
-        if name not in NewArray.__annotations__:
-            raise unknown_argument("a new array", name, NewArray.__annotations__)
+    check_names("a new array", arguments, NewArray.__annotations__)
     has_data = arguments.get("data") is not None
     if has_data and (arguments.get("shape") is not None or arguments.get("dtype") is not None):
         raise InvalidInputError("`shape` and `dtype` follow from `data`: leave them out")
@@ -80,20 +86,17 @@ def array_description(arguments: NewArray, data: NDArray[Any] | None, *, format:
     return json.dumps(description, default=_plain), fill
 
 
-def _array_codecs(arguments: NewArray, *, format: str) -> list[tuple[str, Any]] | None:
-    """Return the codecs of a new array; None for the defaults of the engine."""
+def _array_codecs(arguments: NewArray, *, format: str) -> list[tuple[str, Any]]:
+    """Return the codecs of a new array, except for the serializer that the engine selects for its data type."""
     filters = arguments.get("filters", "auto")
     serializer = arguments.get("serializer", "auto")
     compressors = arguments.get("compressors", "auto")
-    if _is_auto(filters) and _is_auto(serializer) and _is_auto(compressors):
-        return None
     codecs = [] if _is_auto(filters) else codec_list(filters)
     if not _is_auto(serializer) and serializer is not None:
         codecs.append(_codec(serializer))
     if not _is_auto(compressors):
         return codecs + codec_list(compressors)
-    # The default compression also applies to arrays with a filter or a serializer.
-    return [*codecs, ("gzip", {"level": 5}) if format == "v3-draft" else ("zstd", {"level": 0, "checksum": False})]
+    return [*codecs, _DEFAULT_COMPRESSORS[format]]
 
 
 def _is_auto(value: Any) -> bool:

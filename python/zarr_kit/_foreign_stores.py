@@ -124,10 +124,6 @@ def _of_obstore(store: Any, name: str) -> str | dict[str, Any]:
         raise NotSupportedError("the contents of obstore's MemoryStore cannot be accessed: use another store")
     if name != "HTTPStore" and name not in _OBSTORE:
         raise NotSupportedError(f"the store {name} of obstore is not supported")
-    if getattr(store, "credential_provider", None) is not None:
-        raise NotSupportedError(
-            "the setting 'credential_provider' cannot be taken over: set the environment variables of the service"
-        )
     if store.retry_config:
         raise NotSupportedError("the setting 'retry_config' cannot be taken over: leave it out")
     if name == "HTTPStore":

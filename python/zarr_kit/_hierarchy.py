@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from zarr_kit import _engine
+from zarr_kit._credentials import CredentialSource
 from zarr_kit._location import is_in_memory
 from zarr_kit.errors import InvalidInputError, ReadOnlyError
 
@@ -36,6 +37,7 @@ class Opening:
     write_empty_chunks: bool = False
     threads: int | None = None
     read_only: bool = False
+    credentials: CredentialSource | None = None
 
 
 class Hierarchy:
@@ -64,7 +66,9 @@ class Hierarchy:
     @property
     def token(self) -> tuple[object, ...]:
         """Values that differ between stores. Hierarchies with equal values have the same nodes."""
-        return *dataclasses.astuple(self.opening), self._store_in_memory
+        values = (getattr(self.opening, field.name) for field in dataclasses.fields(Opening))
+        # Credentials do not change what is stored.
+        return *(value for value in values if not isinstance(value, CredentialSource)), self._store_in_memory
 
     def check_writable(self, path: str) -> None:
         """Raise an error if the hierarchy cannot be written."""
@@ -96,7 +100,9 @@ def check_mode(mode: str) -> None:
 
 def engine_options(opening: Opening) -> dict[str, Any]:
     # The environment is read here, because a pickled node is opened again in a process with its own environment.
-    return {**dataclasses.asdict(opening), "threads": thread_count(opening.threads)}
+    # `dataclasses.asdict` would copy the source of credentials.
+    options = {field.name: getattr(opening, field.name) for field in dataclasses.fields(Opening)}
+    return {**options, "threads": thread_count(opening.threads)}
 
 
 def thread_count(threads: int | None) -> int | None:

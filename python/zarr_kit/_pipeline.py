@@ -1,22 +1,28 @@
 """The codec pipeline for zarr-python: the engine decodes and encodes the chunks of its arrays."""
 
 import asyncio
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 import zarr
 import zarr.abc.codec
+from numpy.typing import NDArray
 from zarr.abc.codec import ArrayBytesCodecPartialDecodeMixin, Codec, GetResult
 from zarr.abc.store import ByteGetter, ByteSetter
 from zarr.core.array_spec import ArraySpec
 from zarr.core.buffer import Buffer, NDBuffer
 from zarr.core.codec_pipeline import FusedCodecPipeline
 
-from zarr_kit._pipeline_chunks import bytes_of, file_of, read_chunks, write_chunks
-from zarr_kit._pipeline_coders import ChunkCoder, chunk_coder, fill_value
+from zarr_kit._hierarchy import thread_count
+from zarr_kit._pipeline_chunks import bytes_of, file_of, folder_of, read_chunks, write_chunks
+from zarr_kit._pipeline_coders import ChunkCoder, chunk_coder, fill_value, untyped
 from zarr_kit._pipeline_parts import ChunkPart, covers_chunk
 from zarr_kit.errors import NotSupportedError, ZarrError, issue_warning
+
+_PRESENT = GetResult(status="present")
+_MISSING = GetResult(status="missing")
 
 
 class CodecPipeline(zarr.abc.codec.CodecPipeline):
@@ -31,6 +37,11 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         self._fallback = fallback
         self._strict = strict
         self._has_warned = False
+        # The description of chunks of the last call, the process and its number of threads, and their coder.
+        self._last: tuple[ArraySpec, tuple[int, int | None], ChunkCoder] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_last": None}
 
     @classmethod
     def from_codecs(cls, codecs: Iterable[Codec]) -> Self:
@@ -92,11 +103,28 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         out: NDBuffer,
         drop_axes: tuple[int, ...] = (),
     ) -> tuple[GetResult, ...]:
-        parts = [ChunkPart(*item) for item in batch_info]
+        batch = list(batch_info)
+        memory: Any = out.as_ndarray_like()
+        files = self._files(batch, memory, writes=False)
+        if files is None:
+            return await self._read_others(batch, out, drop_axes)
+        coder, folder = files
+        exist = await asyncio.to_thread(coder.engine.read_parts, folder, batch, _described(memory, drop_axes))
+        others = [position for position, exists in enumerate(exist) if exists is None]
+        if not others:
+            return tuple(_PRESENT if exists else _MISSING for exists in exist)
+        results = iter(await self._read_others([batch[position] for position in others], out, drop_axes))
+        return tuple(next(results) if exists is None else _PRESENT if exists else _MISSING for exists in exist)
+
+    async def _read_others(
+        self, batch: list[tuple[ByteGetter, ArraySpec, Any, Any, bool]], out: NDBuffer, drop_axes: tuple[int, ...]
+    ) -> tuple[GetResult, ...]:
+        """Read chunks that are not files, and parts that are not boxes."""
+        parts = [ChunkPart(*item) for item in batch]
         memory: Any = out.as_ndarray_like()
         coders = self._coders([(part.store_path, part.spec) for part in parts], memory)
         if coders is None:
-            return await self._fallback.read(parts, out, drop_axes)
+            return await self._fallback.read(batch, out, drop_axes)
         ranged = {position for position, part in enumerate(parts) if self._reads_ranges(part)}
         whole = [position for position in range(len(parts)) if position not in ranged]
         found = dict.fromkeys(whole, False)
@@ -104,7 +132,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         found.update(zip(sorted(ranged), chunks, strict=True))
         chunks = await read_chunks([(parts[position], coders[position]) for position in whole], memory, drop_axes)
         found.update(zip(whole, chunks, strict=True))
-        return tuple(GetResult(status="present" if found[position] else "missing") for position in range(len(parts)))
+        return tuple(_PRESENT if found[position] else _MISSING for position in range(len(parts)))
 
     async def write(
         self,
@@ -113,13 +141,39 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         drop_axes: tuple[int, ...] = (),
     ) -> None:
         batch = list(batch_info)
-        parts = [ChunkPart(*item) for item in batch]
         memory: Any = value.as_ndarray_like()
+        files = self._files(batch, memory, writes=True)
+        if files is not None:
+            coder, folder = files
+            described = _described(memory, drop_axes)
+            written = await asyncio.to_thread(coder.engine.write_parts, folder, batch, described)
+            batch = [item for item, is_written in zip(batch, written, strict=True) if not is_written]
+        if not batch:
+            return
+        parts = [ChunkPart(*item) for item in batch]
         coders = self._coders([(part.store_path, part.spec) for part in parts], memory)
         if coders is None:
             await self._fallback.write(batch, value, drop_axes)
             return
         await write_chunks(list(zip(parts, coders, strict=True)), memory, drop_axes)
+
+    def _files(self, batch: list[Any], memory: Any, *, writes: bool) -> tuple[ChunkCoder, str] | None:
+        """Return the coder and the folder of chunks that are files, if the engine reads and writes them itself.
+
+        It does so for the chunks of the batch with the store and the description of the first one.
+        """
+        if not batch or not isinstance(memory, np.ndarray):
+            return None
+        store_path, spec = batch[0][:2]
+        folder = folder_of(store_path, writes=writes)
+        coders = None if folder is None else self._coders([(store_path, spec)])
+        if folder is None or coders is None:
+            return None
+        (coder,) = coders
+        is_same_type = coder.element_type.is_fixed and coder.element_type.dtype == memory.dtype
+        if not is_same_type or memory.dtype.itemsize == 0 or not (writes or coder.engine.reads_parts):
+            return None
+        return coder, folder
 
     def _reads_ranges(self, part: ChunkPart) -> bool:
         """Return whether zarr-python requests parts of a shard from its store. The engine does this for files."""
@@ -153,11 +207,20 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
             try:
                 if memory is not None and not isinstance(memory, np.ndarray):
                     raise NotSupportedError(f"the elements are in memory of {type(memory)}, not of NumPy")
-                coders[id(spec)] = chunk_coder(self._fallback.codecs, spec)
+                coders[id(spec)] = self._coder(spec)
             except Exception as error:  # noqa: BLE001 - codecs of other packages may raise any exception
                 self._refuse(name, error)
                 return None
         return [coders[id(spec)] for _, spec in chunks]
+
+    def _coder(self, spec: ArraySpec) -> ChunkCoder:
+        process = os.getpid(), thread_count(None)
+        last = self._last
+        if last is not None and last[1] == process and (last[0] is spec or last[0] == spec):
+            return last[2]
+        coder = chunk_coder(self._fallback.codecs, spec)
+        self._last = spec, process, coder
+        return coder
 
     def _refuse(self, chunk: object, reason: Exception) -> None:
         names = ", ".join(_codec_name(codec) for codec in self)
@@ -194,6 +257,10 @@ def _encoded(coder: ChunkCoder, chunk: NDBuffer, spec: ArraySpec) -> Buffer | No
     if isinstance(result, Exception):
         raise result
     return None if result is None else spec.prototype.buffer.from_bytes(result)
+
+
+def _described(memory: NDArray[Any], dropped: tuple[int, ...]) -> dict[str, Any]:
+    return {"memory": untyped(memory), "is_scalar": memory.ndim == 0, "dropped": dropped}
 
 
 def _codec_name(codec: Codec) -> str:

@@ -40,7 +40,12 @@ async def write_chunks(
         group = chunks[first : first + len(values)]
         writing = _Writing([part for part, _ in group], [coder for _, coder in group], values, dropped)
         encoded = await asyncio.to_thread(writing.encode, memory)
-        await _each([(part, value) for (part, _), value in zip(group, encoded, strict=True)], _store)
+        stored = [(part, value) for (part, _), value in zip(group, encoded, strict=True)]
+        if all(file_of(part) is not None for part, _ in stored):
+            # One thread for all files, because another task and thread for each would take longer.
+            await asyncio.to_thread(_store_files, stored)
+        else:
+            await _each(stored, _store)
 
 
 def file_of(part: ChunkPart) -> str | None:
@@ -49,6 +54,14 @@ def file_of(part: ChunkPart) -> str | None:
     # A subclass may read and write in another way.
     if isinstance(path, StorePath) and type(path.store) is LocalStore:
         return str(path.store.root / path.path)
+    return None
+
+
+def folder_of(path: object, *, writes: bool) -> str | None:
+    """Return the folder of a store that reads and writes files."""
+    # A subclass may read and write in another way.
+    if isinstance(path, StorePath) and type(path.store) is LocalStore and not (writes and path.store.read_only):
+        return str(path.store.root)
     return None
 
 
@@ -166,6 +179,15 @@ async def _store(part: ChunkPart, encoded: bytes | None) -> None:
         await target.delete()
     else:
         await target.set(part.spec.prototype.buffer.from_bytes(encoded))
+
+
+def _store_files(chunks: list[tuple[ChunkPart, bytes | None]]) -> None:
+    for part, encoded in chunks:
+        target: Any = part.store_path
+        if encoded is None:
+            target.delete_sync()
+        else:
+            target.set_sync(part.spec.prototype.buffer.from_bytes(encoded))
 
 
 async def _fetched(

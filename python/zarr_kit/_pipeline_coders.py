@@ -18,6 +18,9 @@ from zarr_kit import _engine
 from zarr_kit._dtypes import ElementType, element_type, fixed_elements, with_order_of
 from zarr_kit._hierarchy import thread_count
 
+# The number of chunks that the engine reads in one step.
+_CHUNKS = 4096
+
 
 @dataclass(frozen=True)
 class ChunkCoder:
@@ -33,12 +36,12 @@ class ChunkCoder:
             return with_order_of(fixed_elements(decoded, self.element_type.dtype, shape), self.dtype)
         return self.element_type.from_list(decoded).reshape(shape)
 
-    def buffer(self, chunk: NDArray[Any]) -> NDArray[Any]:
+    def buffer(self, chunk: NDArray[Any]) -> NDArray[Any] | list[Any]:
         """Return a chunk in a form that the engine encodes."""
         elements = self.element_type.array(chunk)
         if self.element_type.is_fixed:
             return untyped(elements)
-        return _variable_elements(self.element_type.to_list(elements.reshape(-1)))
+        return self.element_type.to_list(elements.reshape(-1))
 
 
 def chunk_coder(codecs: tuple[Codec, ...], spec: ArraySpec) -> ChunkCoder:
@@ -77,7 +80,7 @@ def _v3_document(codecs: Iterable[Codec], spec: ArraySpec) -> dict[str, Any]:
     return {
         "zarr_format": 3,
         "node_type": "array",
-        "shape": shape,
+        "shape": _shape(shape),
         "data_type": spec.dtype.to_json(zarr_format=3),
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shape}},
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
@@ -92,7 +95,7 @@ def _v2_document(codec: Any, spec: ArraySpec) -> dict[str, Any]:
     compressor = codec.compressor
     return {
         "zarr_format": 2,
-        "shape": shape,
+        "shape": _shape(shape),
         "chunks": shape,
         "dtype": spec.dtype.to_json(zarr_format=2)["name"],
         "fill_value": spec.dtype.to_json_scalar(fill_value(spec), zarr_format=2),
@@ -108,17 +111,14 @@ def _lengths(spec: ArraySpec) -> list[int]:
     return [max(int(length), 1) for length in spec.shape]
 
 
+def _shape(chunk: list[int]) -> list[int]:
+    # The engine reads many chunks in one call, which follow each other along the first dimension.
+    return [chunk[0] * _CHUNKS, *chunk[1:]] if chunk else []
+
+
 def _json_value(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{value!r} in the configuration of a codec is not JSON")
-
-
-def _variable_elements(elements: list[Any]) -> NDArray[Any]:
-    """Return the offsets and the payload of elements of a variable size."""
-    encoded = [element.encode() if isinstance(element, str) else bytes(element) for element in elements]
-    offsets = np.zeros(len(encoded) + 1, dtype=np.uint64)
-    np.cumsum([len(element) for element in encoded], out=offsets[1:])
-    return np.frombuffer(offsets.tobytes() + b"".join(encoded), dtype=np.uint8)

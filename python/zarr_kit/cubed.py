@@ -27,7 +27,9 @@ def spec(*arguments: Any, **options: Any) -> cubed.Spec:
     Cubed's local executors. On the workers of a cluster, set the environment variable ``ZARR_CODEC_PIPELINE__PATH`` to
     ``zarr_kit.CodecPipeline``.
     """
+    # A wrong argument raises an error before anything is set.
+    spec = cubed.Spec(*arguments, **options)
     path = "zarr_kit.CodecPipeline"
     os.environ[PIPELINE_VARIABLE] = path
     zarr.config.set({"codec_pipeline.path": path})
-    return cubed.Spec(*arguments, **options)
+    return spec

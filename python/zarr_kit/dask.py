@@ -14,23 +14,38 @@ Workers in other processes open the location themselves. It must be a folder or 
 # mypy: allow-untyped-calls
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict, Unpack
 
 import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
 from numpy.typing import NDArray
 
-from zarr_kit._api import create_array, open_array
+from zarr_kit._api import Options, create_array, open_array
 from zarr_kit._array import Array
 from zarr_kit._chunk_lengths import stored_lengths
+from zarr_kit._creation import CodecLike, CodecsLike
 from zarr_kit._dask_alignment import Edges, check_blocks, check_region, chunks_of_blocks
 from zarr_kit._hierarchy import Mode, ZarrFormat
 from zarr_kit._location import Location
-from zarr_kit.errors import InvalidInputError
+from zarr_kit.errors import InvalidInputError, check_names
 
 __all__ = ["from_zarr", "to_zarr"]
+
+
+class _Elementless(TypedDict, total=False):
+    """The arguments for a new array that do not follow from the Dask array."""
+
+    filters: CodecsLike
+    compressors: CodecsLike
+    serializer: CodecLike
+    fill_value: Any
+    order: Literal["C", "F"] | None
+    attributes: Mapping[str, Any] | None
+    chunk_key_encoding: Mapping[str, Any] | str | None
+    dimension_names: Iterable[str | None] | None
+    write_empty_chunks: bool
 
 
 def from_zarr(
@@ -40,17 +55,23 @@ def from_zarr(
     chunks: Any = None,
     name: str | None = None,
     inline_array: bool = False,
-    **opening: Any,
+    mode: Literal["r"] = "r",
+    **opening: Unpack[Options],
 ) -> da.Array:
     """Return a Dask array that reads each block when it is needed.
 
-    `location` is an open array, or `location` and `path` are opened with the arguments of :func:`zarr_kit.open_array`.
+    `location` is an open array, or `location` and `path` are opened with the options of :func:`zarr_kit.open`.
     Blocks are chunks by default, or shards of a sharded array. `chunks` sets other blocks, in any form that Dask
     accepts. Each block that contains a part of a chunk decodes the whole chunk.
 
     Dask treats arrays with the same `name` as equal. By default, each call uses a new name, because the stored elements
     may change.
     """
+    if mode != "r":
+        raise InvalidInputError(
+            f"from_zarr() reads an existing array, and does not accept mode={mode!r}: use to_zarr()"
+        )
+    check_names("from_zarr()", opening, Options.__annotations__)
     array = _existing(location, path, "r", opening)
     stored = tuple(edge.blocks(0, edge.length) for edge in _edges(array))
     blocks = stored
@@ -80,7 +101,7 @@ def to_zarr(
     zarr_format: ZarrFormat | None = None,
     storage_options: Mapping[str, Any] | None = None,
     threads: int | None = None,
-    **arguments: Any,
+    **arguments: Unpack[_Elementless],
 ) -> Delayed | None:
     """Write a Dask array, with one task per block.
 
@@ -94,6 +115,7 @@ def to_zarr(
         InvalidInputError: If a chunk or shard has elements of two blocks, or is only partly in the region. The message
             suggests blocks or a region that work. Nothing is created or written.
     """
+    _check_arguments(arguments)
     blocks = _known_blocks(array)
     opening: dict[str, Any] = {"zarr_format": zarr_format, "storage_options": storage_options, "threads": threads}
     if isinstance(location, Array) or region is not None:
@@ -101,7 +123,7 @@ def to_zarr(
         target = _existing(location, path, "r+", opening)
         target._hierarchy.check_writable(target.path)
     else:
-        description = {"shape": array.shape, "dtype": array.dtype, "shards": shards, **arguments}
+        description: dict[str, Any] = {"shape": array.shape, "dtype": array.dtype, "shards": shards, **arguments}
         is_block = chunks is None and shards is None
         description["chunks"] = chunks_of_blocks(blocks) if is_block else "auto" if chunks is None else chunks
         # An array in memory has the same chunks. It is used to check the blocks before anything is created.
@@ -112,7 +134,18 @@ def to_zarr(
     return stored
 
 
-def _existing(location: Location | Array, path: str, mode: Mode, opening: dict[str, Any]) -> Array:
+def _check_arguments(arguments: Mapping[str, Any]) -> None:
+    for name in ("shape", "dtype", "data"):
+        if name in arguments:
+            raise InvalidInputError(f"to_zarr() does not accept {name}, which is that of the Dask array")
+    if "mode" in arguments:
+        raise InvalidInputError(
+            "to_zarr() does not accept mode: overwrite=True replaces an array, and region=… writes to an existing one"
+        )
+    check_names("to_zarr()", arguments, _Elementless.__annotations__)
+
+
+def _existing(location: Location | Array, path: str, mode: Mode, opening: Mapping[str, Any]) -> Array:
     if not isinstance(location, Array):
         return open_array(location, path=path, mode=mode, **opening)
     given = [name for name, value in opening.items() if value is not None]
@@ -134,6 +167,9 @@ def _empty(array: Array) -> NDArray[Any]:
 
 
 def _known_blocks(array: da.Array) -> tuple[tuple[int, ...], ...]:
+    if not isinstance(array, da.Array):
+        name = f"{type(array).__module__}.{type(array).__qualname__}"
+        raise InvalidInputError(f"expected a Dask array, found {name}: use dask.array.from_array()")
     if any(math.isnan(length) for lengths in array.chunks for length in lengths):
         raise InvalidInputError("the lengths of the blocks are not known: call array.compute_chunk_sizes() first")
     return tuple(tuple(int(length) for length in lengths) for lengths in array.chunks)

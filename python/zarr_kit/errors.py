@@ -7,7 +7,7 @@ the engine: what was found, what was expected, what to do.
 import difflib
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 _PACKAGE = os.path.dirname(__file__)
 
@@ -111,6 +111,13 @@ class ZarrWarning(UserWarning):
 def issue_warning(text: str) -> None:
     """Issue a :class:`ZarrWarning` for the line of the program that called this package."""
     warnings.warn(text, ZarrWarning, skip_file_prefixes=(_PACKAGE,))
+
+
+def check_names(call: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Raise an error for the first argument that a call does not have."""
+    for name in given:
+        if name not in known:
+            raise unknown_argument(call, name, known)
 
 
 def unknown_argument(call: str, name: str, known: Iterable[str]) -> TypeError:

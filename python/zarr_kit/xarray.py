@@ -25,6 +25,7 @@ from zarr_kit._group import Group
 from zarr_kit._hierarchy import ZarrFormat
 from zarr_kit._location import Location
 from zarr_kit._xarray_store import GroupStore
+from zarr_kit.errors import InvalidInputError, check_names
 
 __all__ = ["ZarrKitBackend", "to_zarr"]
 
@@ -36,6 +37,13 @@ def to_zarr(dataset: xr.Dataset, location: Any, **options: Any) -> Any:
     delayed write (`compute=False`) are written by the engine, too. During the call, other threads of the program also
     open arrays of zarr-python with the engine.
     """
+    if "store" in options:
+        raise InvalidInputError("to_zarr() does not accept store: give it as `location`")
+    if options.get("zarr_format") not in (None, 2, 3):
+        raise InvalidInputError(
+            f"the writer of xarray does not support zarr_format={options['zarr_format']!r} (expected 2 or 3): write one of"
+            " them, and convert it with zarr_kit.copy()"
+        )
     # zarr-python is imported only here, because reading does not need it.
     import zarr
 
@@ -45,6 +53,14 @@ def to_zarr(dataset: xr.Dataset, location: Any, **options: Any) -> Any:
 
 # The arguments that open the store; all others of `open_groups_as_dict` are for decoding variables.
 _OPTIONS = ("storage_options", "zarr_format", "strict", "threads")
+_DECODING = (
+    "mask_and_scale",
+    "decode_times",
+    "concat_characters",
+    "decode_coords",
+    "use_cftime",
+    "decode_timedelta",
+)
 
 
 class ZarrKitBackend(BackendEntrypoint):
@@ -125,6 +141,7 @@ class ZarrKitBackend(BackendEntrypoint):
         **arguments: Any,
     ) -> dict[str, xr.Dataset]:
         """Open a group and all groups below it. Keys are paths, relative to `group` if it is given."""
+        check_names("open_groups_as_dict()", arguments, _OPTIONS + _DECODING)
         options: Any = {name: arguments.pop(name) for name in _OPTIONS if name in arguments}
         top = _opened(filename_or_obj, group, use_consolidated=consolidated, **options)
         dropped = _names(drop_variables)

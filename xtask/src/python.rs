@@ -18,7 +18,7 @@ pub(crate) use wheel::run as build_wheel;
 /// The options of `cargo xtask python`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Build the wheel of a release instead, for all Linux systems with glibc 2.28 or newer, and check it
+    /// Build the wheel of a release instead, for all Linux systems with glibc 2.28 or newer, and run the tests with it
     #[arg(long)]
     pub(crate) wheel: bool,
 }

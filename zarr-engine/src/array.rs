@@ -104,7 +104,12 @@ impl Array {
     ///
     /// [`Error::NotUnderstood`] if a storage transformer does not accept the array.
     pub fn with_store(&self, store: Arc<dyn Store>) -> Result<Self, Error> {
-        let StoredArray { path, metadata, place, options, context, .. } = &*self.stored;
+        let StoredArray { path, metadata, place, options, context, resolved, .. } = &*self.stored;
+        if metadata.storage_transformers.is_empty() {
+            let resolved = Arc::new(Resolved { store, ..Resolved::clone(resolved) });
+            let stored = self.stored.replaced(resolved, Arc::clone(context));
+            return Ok(Self { hierarchy: self.hierarchy.clone(), stored: Arc::new(stored) });
+        }
         let reading = Reading::new(context.mode());
         let resolved = resolve(&options.applied_to(context), metadata, store, &place.chunks, &reading);
         let resolved = resolved.map_err(|problems| not_understood(&self.hierarchy, path, problems))?;

@@ -94,15 +94,14 @@ impl<'a> Shared<'a> {
         Self { size: bytes.len(), start: NonNull::from(bytes).cast(), bytes: PhantomData }
     }
 
-    /// Shares some elements of `size` bytes of memory; `None` if there is no memory.
+    /// Shares some elements of `size` bytes of memory.
     ///
     /// # Safety
     ///
     /// The memory is valid for `'a`. For as long, its elements are reached only through the result, and the result is only
     /// used for these elements.
-    #[cfg(feature = "ndarray")]
-    pub(crate) unsafe fn of_elements(start: *mut u8, size: usize) -> Option<Self> {
-        Some(Self { start: NonNull::new(start)?, size, bytes: PhantomData })
+    pub(crate) unsafe fn of_elements(start: NonNull<u8>, size: usize) -> Self {
+        Self { start, size, bytes: PhantomData }
     }
 
     /// Returns the bytes of `range` as a slice, for writing one contiguous run. Fails if `range` is not inside the

@@ -66,6 +66,7 @@ pub use hierarchy::{
 pub use location::{open_store, readable_location, recognizing};
 pub use memory::{Memory, OutOfMemory};
 pub use progress::Progress;
+pub use reader::StridedMemory;
 pub use resolve::UsedFallback;
 pub use selection::{DimensionSelection, IntoSelection, Selection, SelectionEntry, SelectionExpression};
 pub use threads::ThreadPool;

@@ -48,6 +48,8 @@ use requests::{RequestedChunk, RequestedChunks};
 
 pub(crate) use decode::exact_size;
 pub(crate) use output::OutputRegion;
+pub use output::StridedMemory;
+
 use output::OutputState;
 
 /// Maximum number of attempts to read a shard that changes between its index and its inner chunks. Several may be

@@ -38,8 +38,9 @@ pub use zarr_engine::{
     Array, ArrayBuilder, ArrayOptions, AsNodePath, Context, DimensionName, DimensionSelection, Element,
     ElementArray, EntryKind, Erasure, Error, ErrorKind, FallbackPolicy, Group, Hierarchy, IntoSelection,
     Limits, Memory, Node, NodeEntry, OpenOptions, Order, OutOfMemory, Problem, Progress, ReadAhead,
-    ReadElement, Selection, SelectionEntry, SelectionExpression, ThreadPool, UndefinedFill, Unreadable,
-    UsedFallback, Values, Warning, WriteElement, convert, error, open_store, readable_location, recognizing,
+    ReadElement, Selection, SelectionEntry, SelectionExpression, StridedMemory, ThreadPool, UndefinedFill,
+    Unreadable, UsedFallback, Values, Warning, WriteElement, convert, error, open_store, readable_location,
+    recognizing,
 };
 pub use zarr_engine::{bf16, f16};
 pub use zarr_json::{self as json, json};

@@ -25,7 +25,9 @@ pub use zarr_store_memory::MemoryStore;
 #[cfg(feature = "store-n5")]
 pub use zarr_store_n5::N5Store;
 #[cfg(feature = "store-object-store")]
-pub use zarr_store_object_store::{RemoteStore, object_store};
+pub use zarr_store_object_store::{
+    Credential, Credentials, RemoteStore, object_store, open_with_credentials,
+};
 #[cfg(feature = "store-overlay")]
 pub use zarr_store_overlay::OverlayStore;
 #[cfg(feature = "store-redb")]

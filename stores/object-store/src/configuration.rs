@@ -1,4 +1,4 @@
-//! Opening stores from URLs and descriptions. Credentials come only from the environment.
+//! Opening stores from URLs and descriptions. Credentials come from the environment, or from the program.
 
 use std::env;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use zarr_spec::store::{Capabilities, DescribedStore, Store, StoreConfiguration, 
 use zarr_spec::{Invalid, json, typetag};
 
 use crate::client::{Connector, Redirects, WINDOW, policy};
+use crate::credentials::{ForAzure, ForGoogle, ForS3, Provided};
 use crate::place::{BucketUrl, StoreLocation, bucket_url, http_url};
 use crate::profile::Profile;
 use crate::versions::Versions;
@@ -79,11 +80,21 @@ pub(crate) struct HttpConfiguration {
 #[typetag::deserialize(name = "s3")]
 impl StoreConfiguration for S3Configuration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
+        self.open_with(None)
+    }
+}
+
+impl S3Configuration {
+    /// Opens the store with credentials of the program, if there are any.
+    pub(crate) fn open_with(&self, provided: Option<Provided>) -> Opened {
         let at = named(bucket_url(&self.url, &["s3", "s3a"])?, &self.url)?;
         let requests = Requests::new(self.redirects, self.retry_seconds);
         let variable = |name: &str| env::var(name).ok();
         let profile = Profile::read(self.profile.as_deref(), variable)?;
-        let builder = self.builder(&profile)?.with_bucket_name(at.bucket);
+        let mut builder = self.builder(&profile, provided.is_some())?.with_bucket_name(at.bucket);
+        if let Some(provided) = provided {
+            builder = builder.with_credentials(Arc::new(ForS3(provided)));
+        }
         let value = |key| builder.get_config_value(&key);
         let endpoint = value(AmazonS3ConfigKey::S3Endpoint).or_else(|| value(AmazonS3ConfigKey::Endpoint));
         let allows_http = value(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
@@ -100,11 +111,10 @@ impl StoreConfiguration for S3Configuration {
         let service = Service { versions: Versions::Tags, endpoint: endpoint.unwrap_or_default() };
         opened(location, &at, built, &requests, service)
     }
-}
 
-impl S3Configuration {
-    /// Returns a builder with the settings of the description, the environment and the profile, in this order.
-    fn builder(&self, profile: &Profile) -> StoreResult<AmazonS3Builder> {
+    /// Returns a builder with the settings of the description, the environment and the profile, in this order. The profile
+    /// needs no credentials if the program has some.
+    fn builder(&self, profile: &Profile, is_provided: bool) -> StoreResult<AmazonS3Builder> {
         let mut builder = AmazonS3Builder::from_env();
         if self.anonymous {
             builder = builder.with_skip_signature(true);
@@ -124,7 +134,7 @@ impl S3Configuration {
         }
         let is_set = |key| builder.get_config_value(&key).is_some_and(|value| value == "true");
         let is_anonymous = is_set(AmazonS3ConfigKey::SkipSignature);
-        builder = profile.apply(builder, is_anonymous)?;
+        builder = profile.apply(builder, is_anonymous || is_provided)?;
         let has_checksum = builder.get_config_value(&AmazonS3ConfigKey::Checksum).is_some();
         let calculation = env::var("AWS_REQUEST_CHECKSUM_CALCULATION").ok();
         let calculation = calculation.as_deref().or_else(|| profile.get("request_checksum_calculation"));
@@ -142,6 +152,13 @@ impl S3Configuration {
 #[typetag::deserialize(name = "gs")]
 impl StoreConfiguration for GsConfiguration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
+        self.open_with(None)
+    }
+}
+
+impl GsConfiguration {
+    /// Opens the store with credentials of the program, if there are any.
+    pub(crate) fn open_with(&self, provided: Option<Provided>) -> Opened {
         let at = named(bucket_url(&self.url, &["gs", "gcs"])?, &self.url)?;
         let requests = Requests::new(self.redirects, self.retry_seconds);
         let mut builder = GoogleCloudStorageBuilder::from_env()
@@ -150,6 +167,9 @@ impl StoreConfiguration for GsConfiguration {
             .with_http_connector(requests.connector());
         if self.anonymous {
             builder = builder.with_skip_signature(true);
+        }
+        if let Some(provided) = provided {
+            builder = builder.with_credentials(Arc::new(ForGoogle(provided)));
         }
         if let Some(Endpoint { url, is_plain }) = Endpoint::new(self.endpoint.as_deref())? {
             let allow_http = GoogleConfigKey::Client(ClientConfigKey::AllowHttp);
@@ -166,6 +186,13 @@ impl StoreConfiguration for GsConfiguration {
 #[typetag::deserialize(name = "az")]
 impl StoreConfiguration for AzConfiguration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
+        self.open_with(None)
+    }
+}
+
+impl AzConfiguration {
+    /// Opens the store with credentials of the program, if there are any.
+    pub(crate) fn open_with(&self, provided: Option<Provided>) -> Opened {
         let at = bucket_url(&self.url, &["az", "azure", "abfs", "abfss"])?;
         let requests = Requests::new(self.redirects, self.retry_seconds);
         let mut builder = MicrosoftAzureBuilder::from_env()
@@ -180,6 +207,9 @@ impl StoreConfiguration for AzConfiguration {
         }
         if let Some(account) = &self.account {
             builder = builder.with_account(account);
+        }
+        if let Some(provided) = provided {
+            builder = builder.with_credentials(Arc::new(ForAzure(provided)));
         }
         if let Some(Endpoint { url, is_plain }) = Endpoint::new(self.endpoint.as_deref())? {
             builder = builder.with_endpoint(url.to_owned()).with_allow_http(is_plain);

@@ -21,7 +21,8 @@
 //!
 //! **Large values** are uploaded in parts, which become visible together.
 //!
-//! **Credentials** come only from the environment, and for S3 also from the files in `~/.aws`. Plain HTTP servers can be read, but not listed or written.
+//! **Credentials** come only from the environment, and for S3 also from the files in `~/.aws`. A program may provide others
+//! with [`open_with_credentials`]. Plain HTTP servers can be read, but not listed or written.
 //!
 //! Opened as `s3://bucket/prefix`, `gs://…`, `az://…`, `abfs://…`, `https://…`, or as
 //! `{"type": "s3", "url": "s3://bucket/prefix", "anonymous": true, "region": "eu-west-1"}`.
@@ -34,6 +35,7 @@ mod budget;
 mod client;
 mod conditions;
 mod configuration;
+mod credentials;
 mod failure;
 mod fetch;
 mod listing;
@@ -66,6 +68,8 @@ use place::StoreLocation;
 use runtime::Runtime;
 use speed::Speed;
 use versions::Versions;
+
+pub use credentials::{Credential, Credentials, open_with_credentials};
 
 zarr_spec::register!(
     StorePlugin::new("s3", &["s3", "s3a"], &|url: &str| open("s3", url))

@@ -20,6 +20,8 @@ use zarr_store_object_store::RemoteStore;
 
 #[path = "it/conditions.rs"]
 mod conditions;
+#[path = "it/credentials.rs"]
+mod credentials;
 #[path = "it/failures.rs"]
 mod failures;
 #[path = "it/server.rs"]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::FOLDER;
+use super::{FOLDER, Package};
 use crate::bench::environment;
 use crate::workspace::Workspace;
 
@@ -19,7 +19,17 @@ const PROGRAM: &str = "import zarr_kit\n\
     array = zarr_kit.create_array('memory:', data=[[1, 2], [3, 4]])\n\
     assert array[1].tolist() == [3, 4]\n";
 
-/// Builds the wheel with zig, whose linker and C library select the oldest glibc, and checks it with auditwheel.
+/// The maximum time of `import zarr_kit` in milliseconds, after NumPy and `ml_dtypes` were imported.
+const LONGEST_IMPORT: f64 = 100.0;
+
+/// Prints the time of the import in milliseconds.
+const IMPORT: &str = "import time, ml_dtypes, numpy\n\
+    start = time.perf_counter()\n\
+    import zarr_kit\n\
+    print((time.perf_counter() - start) * 1000)\n";
+
+/// Builds the wheel with zig, whose linker and C library select the oldest glibc. Checks it with auditwheel, and runs the
+/// tests with it.
 ///
 /// # Errors
 ///
@@ -42,6 +52,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     check_size(&wheel)?;
     finish(module(&tools, &root, "auditwheel").arg("show").arg(&wheel))?;
     check_use(&tools, &wheel, &target.join("wheel/used"))?;
+    run_tests(workspace, &wheel, &target.join("wheel/tests"))?;
     println!("{}", wheel.display());
     Ok(())
 }
@@ -52,8 +63,36 @@ fn check_use(tools: &Path, wheel: &Path, environment: &Path) -> Result<(), Strin
     let programs = environment.join("bin");
     let interpreter = programs.join("python");
     finish(module(&interpreter, environment, "pip").args(["install", "--quiet"]).arg(wheel))?;
-    finish(Command::new(interpreter).args(["-c", PROGRAM]))?;
+    finish(Command::new(&interpreter).args(["-c", PROGRAM]))?;
+    check_import(&interpreter)?;
     finish(Command::new(programs.join("zarrctl")).args(["plugins", "show", "zstd"]).stdout(Stdio::null()))
+}
+
+/// Checks the time of the import: the shortest of several, because the machine does other work, too.
+fn check_import(interpreter: &Path) -> Result<(), String> {
+    let mut shortest = f64::INFINITY;
+    for _ in 0..5 {
+        let output = Command::new(interpreter).args(["-c", IMPORT]).stderr(Stdio::inherit()).output();
+        let output = output.map_err(|error| broken(interpreter, &error))?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let time: f64 =
+            printed.trim().parse().map_err(|error| format!("the import printed {printed:?}: {error}"))?;
+        shortest = shortest.min(time);
+    }
+    println!("import zarr_kit: {shortest:.1} ms (at most {LONGEST_IMPORT} ms, without NumPy)");
+    if shortest <= LONGEST_IMPORT { Ok(()) } else { Err(format!("the import takes {shortest:.1} ms")) }
+}
+
+/// Runs the tests of the package in a new environment with the wheel.
+fn run_tests(workspace: &Workspace, wheel: &Path, folder: &Path) -> Result<(), String> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| broken(folder, &error))?;
+    }
+    let requirements = workspace.root.join(FOLDER).join("tests/requirements.txt");
+    let interpreter = environment(folder, &requirements)?;
+    let mut install = module(&interpreter, folder, "pip");
+    finish(install.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps"]).arg(wheel))?;
+    finish(&mut Package::in_environment(workspace, interpreter, folder, "release").tests())
 }
 
 /// Checks the size of a wheel, which is compressed.

@@ -10,7 +10,7 @@ use crate::elements::{ElementArray, ReadElement};
 use crate::error::Error;
 use crate::memory::{Memory, OutOfMemory};
 use crate::plan::Run;
-use crate::reader::OutputRegion;
+use crate::reader::{OutputRegion, StridedMemory};
 use crate::selection::{ElementSelection, IntoSelection, LocatedSelection, Selection};
 use crate::unpoisoned::Unpoisoned;
 use crate::variable::Assembly;
@@ -165,6 +165,47 @@ impl Array {
             Ok(ElementArray::new(located.shape, count, Arc::clone(data_type), memory, threads))
         });
         arrays.collect()
+    }
+
+    /// Reads many selections into memory with strides, for programs whose elements are parts of larger arrays. As with
+    /// [`Array::read_many`], each chunk is fetched and decoded only once.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Array::read`]; [`Error::Elements`] if memory does not have the shape of its selection, or elements of the
+    /// size of the array's; [`Error::NotSupported`] if the data type has several stored forms of one element, as `bool`
+    /// does.
+    pub fn read_many_into(&self, parts: &mut [(Selection, StridedMemory<'_>)]) -> Result<(), Error> {
+        if self.data_type().settles() {
+            let name = self.data_type().name();
+            return Err(Error::NotSupported(format!("{name} has several stored forms of one element")));
+        }
+        let size = self.data_type().elements().size();
+        let mut located = Vec::with_capacity(parts.len());
+        for (selection, memory) in &*parts {
+            let one = selection.located(self.shape())?;
+            let is_same = one.shape.iter().copied().eq(memory.shape().iter().map(|&length| length as u64));
+            if !is_same || size != Some(memory.element_size()) {
+                return Err(Error::Elements(format!(
+                    "the memory has {:?} elements of {} bytes, but the selection has {:?} of {size:?}",
+                    memory.shape(),
+                    memory.element_size(),
+                    one.shape
+                )));
+            }
+            located.push(one);
+        }
+        let rank = self.shape().len();
+        let mut total = 0usize;
+        let mut regions = Vec::with_capacity(parts.len());
+        for (located, (_, memory)) in located.iter().zip(parts) {
+            let count = located.count()?;
+            total = total.saturating_add(count.saturating_mul(memory.element_size()));
+            if count > 0 {
+                regions.push(OutputRegion::of_memory(&located.what, rank, memory));
+            }
+        }
+        self.stored.read_regions(&regions, total)
     }
 
     /// Reads the whole chunk at `index`, including elements outside of the array. A missing chunk reads as the fill

@@ -6,7 +6,9 @@
 #![expect(unsafe_code, reason = "threads write disjoint elements of one output")]
 
 use std::convert::Infallible;
+use std::marker::PhantomData;
 use std::ops::Range;
+use std::ptr::NonNull;
 use std::sync::Mutex;
 
 use zarr_spec::FillValue;
@@ -34,6 +36,82 @@ pub(crate) struct OutputRegion<'a> {
     destination: Destination<'a>,
     is_zero: bool,
     is_streamed: bool,
+}
+
+/// Memory for elements of a fixed size at any distances that are not negative, such as a part of an array of NumPy.
+///
+/// It stands for a mutable borrow of these elements: see [`Array::read_many_into`](crate::Array::read_many_into).
+#[derive(Debug)]
+pub struct StridedMemory<'a> {
+    start: NonNull<u8>,
+    shape: Vec<usize>,
+    /// The distances of neighbours in bytes.
+    strides: Vec<usize>,
+    element_size: usize,
+    /// The size in bytes, from the first to the last element.
+    size: usize,
+    borrow: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: it stands for a mutable borrow, which may go to another thread.
+unsafe impl Send for StridedMemory<'_> {}
+// SAFETY: shared references do not reach the memory.
+unsafe impl Sync for StridedMemory<'_> {}
+
+impl<'a> StridedMemory<'a> {
+    /// Returns the elements of a slice: those of `element_size` bytes at the distances `strides` in bytes. `None` if they
+    /// are not inside of the slice, or a stride is negative.
+    #[must_use]
+    pub fn of_slice(
+        bytes: &'a mut [u8],
+        shape: &[usize],
+        strides: &[isize],
+        element_size: usize,
+    ) -> Option<Self> {
+        let length = bytes.len();
+        // SAFETY: all bytes are borrowed. The elements are inside of them, or the result is dropped.
+        let memory = unsafe { Self::new(NonNull::from(bytes).cast(), shape, strides, element_size)? };
+        (memory.size <= length).then_some(memory)
+    }
+
+    /// Returns the memory of elements of `element_size` bytes. The first one is at `start`, and `strides` are the distances
+    /// of neighbours in bytes. `None` if a stride is negative, there is not one stride per dimension, or the size exceeds
+    /// that of an address.
+    ///
+    /// # Safety
+    ///
+    /// The elements are valid for writes for `'a`. For as long, no other code reads or writes them. What lies between them
+    /// may be used.
+    #[must_use]
+    pub unsafe fn new(
+        start: NonNull<u8>,
+        shape: &[usize],
+        strides: &[isize],
+        element_size: usize,
+    ) -> Option<Self> {
+        let strides = strides.iter().map(|&stride| usize::try_from(stride)).collect::<Result<Vec<_>, _>>();
+        let strides = strides.ok().filter(|strides| strides.len() == shape.len())?;
+        let mut size = element_size;
+        for (&length, &stride) in shape.iter().zip(&strides) {
+            size = size.checked_add(stride.checked_mul(length.saturating_sub(1))?)?;
+        }
+        if shape.contains(&0) {
+            size = 0;
+        }
+        Some(Self { start, shape: shape.to_vec(), strides, element_size, size, borrow: PhantomData })
+    }
+
+    /// Returns the number of elements per dimension.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Returns the size of an element in bytes.
+    #[must_use]
+    pub fn element_size(&self) -> usize {
+        self.element_size
+    }
 }
 
 enum Destination<'a> {
@@ -73,6 +151,22 @@ impl<'a> OutputRegion<'a> {
         Ok(Self { wanted, strides, size, destination, is_zero, is_streamed })
     }
 
+    /// Elements in memory of the shape of `wanted`.
+    pub(crate) fn of_memory(
+        wanted: &'a ElementSelection,
+        rank: usize,
+        memory: &'a mut StridedMemory<'_>,
+    ) -> Self {
+        let longer = memory.shape.iter().zip(&memory.strides).filter(|(length, _)| **length != 1);
+        let strides: Vec<_> = longer.map(|(_, &stride)| stride).collect();
+        let strides = wanted.spread_strides(rank, &strides);
+        // SAFETY: the memory is borrowed for as long as the region lives. All elements of the region are elements of it, and
+        // what lies between them is not touched.
+        let shared = unsafe { Shared::of_elements(memory.start, memory.size) };
+        let destination = Destination::Bytes(shared);
+        Self { wanted, strides, size: memory.size, destination, is_zero: false, is_streamed: false }
+    }
+
     /// Elements in a view whose strides are not negative; `None` for other views.
     #[cfg(feature = "ndarray")]
     pub(crate) fn of_view<T: Element, D: ndarray::Dimension>(
@@ -91,7 +185,7 @@ impl<'a> OutputRegion<'a> {
         let strides = wanted.spread_strides(rank, &strides);
         // SAFETY: the view is borrowed for as long as the region lives. Its elements are in `size` bytes, because no stride
         // is negative. Elements of the region are elements of the view: what lies between them is not touched.
-        let memory = unsafe { Shared::of_elements(view.as_mut_ptr().cast(), size)? };
+        let memory = unsafe { Shared::of_elements(NonNull::new(view.as_mut_ptr().cast())?, size) };
         let destination = Destination::Bytes(memory);
         Some(Self { wanted, strides, size, destination, is_zero: false, is_streamed: false })
     }

@@ -40,19 +40,6 @@ impl ElementSelection {
             }
         }
     }
-
-    /// Returns the strides of the result per dimension of the array, for an array of `rank` dimensions. `strides` has an
-    /// entry for each dimension of the result with several elements.
-    pub(crate) fn spread_strides(&self, rank: usize, strides: &[usize]) -> Vec<usize> {
-        let mut strides = strides.iter().copied();
-        match self {
-            Self::Points(_) => vec![strides.next().unwrap_or(0); rank],
-            Self::Box { counts, .. } => {
-                let stride = |&count: &usize| if count == 1 { 0 } else { strides.next().unwrap_or(0) };
-                counts.iter().map(stride).collect()
-            }
-        }
-    }
 }
 
 /// Returns the part of `run` in `rows`, counted from the first of these rows.

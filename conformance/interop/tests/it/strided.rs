@@ -7,7 +7,10 @@ use std::time::Duration;
 use zarr_interop::{FarStore, created, memory};
 use zarr_kit::ndarray::{Array1, Array2, Array3, Axis, Ix1, Ix2, Ix3, s};
 use zarr_kit::spec::store::{ReadHints, Store};
-use zarr_kit::{Array, ArrayBuilder, Context, DimensionSelection, Error, Format, Hierarchy, Selection, json};
+use zarr_kit::{
+    Array, ArrayBuilder, Context, DimensionSelection, Error, Format, Hierarchy, Selection, StridedMemory,
+    json,
+};
 
 /// Creates an array of 12 × 10 × 6 elements in chunks of 5 × 4 × 6.
 fn array(codecs: &[&str]) -> Array {
@@ -139,4 +142,49 @@ fn a_large_view_is_written_in_parts_of_whole_chunks() {
     array.write_ndarray(.., &view).unwrap();
     assert_eq!(store.take().written, 17);
     assert_eq!(array.read_ndarray::<u32, Ix2>(..).unwrap(), view);
+}
+
+#[test]
+fn many_selections_are_read_into_parts_of_one_memory() {
+    for codecs in [&[][..], &["gzip"], &["zstd"]] {
+        let array = filled(codecs);
+        let expected = counted();
+        let range = |start, stop| DimensionSelection::Range { start, stop, step: 1 };
+        let first = Selection::Orthogonal(vec![range(0, 7), range(2, 10), DimensionSelection::Index(3)]);
+        let second = Selection::Orthogonal(vec![range(11, 12), range(0, 4), range(1, 6)]);
+        let mut columns = vec![9u8; 7 * 8 * 6];
+        let mut rows = vec![9u8; 4 * 5 * 2];
+        // Two unused elements follow each element of the first selection.
+        let columns_of = StridedMemory::of_slice(&mut columns, &[7, 8], &[48, 6], 2).unwrap();
+        let rows_of = StridedMemory::of_slice(&mut rows, &[1, 4, 5], &[0, 10, 2], 2).unwrap();
+        array.read_many_into(&mut [(first, columns_of), (second, rows_of)]).unwrap();
+        let elements: Vec<_> = columns.chunks(6).map(|six| u16::from_ne_bytes([six[0], six[1]])).collect();
+        assert_eq!(elements, expected.slice(s![0..7, 2..10, 3]).iter().copied().collect::<Vec<_>>());
+        assert!(columns.chunks(6).all(|six| six[2..] == [9; 4]), "bytes between the elements changed");
+        let elements: Vec<_> = rows.chunks(2).map(|two| u16::from_ne_bytes([two[0], two[1]])).collect();
+        assert_eq!(elements, expected.slice(s![11..12, 0..4, 1..6]).iter().copied().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn memory_that_does_not_match_its_selection_is_refused() {
+    let array = filled(&[]);
+    let mut bytes = vec![0u8; 100];
+    assert!(StridedMemory::of_slice(&mut bytes, &[51], &[2], 2).is_none());
+    assert!(StridedMemory::of_slice(&mut bytes, &[2], &[-2], 2).is_none());
+    assert!(StridedMemory::of_slice(&mut bytes, &[2, 2], &[2], 2).is_none());
+    for (shape, size) in [([4usize, 1, 1], 2), ([3, 1, 1], 4), ([1, 1, 3], 2)] {
+        let memory = StridedMemory::of_slice(&mut bytes, &shape, &[8, 8, 8], size).unwrap();
+        let selection = Selection::Orthogonal(vec![
+            DimensionSelection::Range { start: 0, stop: 3, step: 1 },
+            DimensionSelection::Range { start: 0, stop: 1, step: 1 },
+            DimensionSelection::Range { start: 0, stop: 1, step: 1 },
+        ]);
+        let read = array.read_many_into(&mut [(selection, memory)]);
+        assert!(matches!(read, Err(Error::Elements(_))), "{read:?}");
+    }
+    let flags = created(Format::V3, &ArrayBuilder::new([4], "bool").chunks([2]));
+    let memory = StridedMemory::of_slice(&mut bytes, &[4], &[1], 1).unwrap();
+    let read = flags.read_many_into(&mut [(Selection::All, memory)]);
+    assert!(matches!(read, Err(Error::NotSupported(_))), "{read:?}");
 }
