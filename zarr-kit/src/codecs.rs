@@ -118,6 +118,8 @@ pub use zarr_codec_shuffle::Shuffle;
 pub use zarr_codec_snappy::Snappy;
 #[cfg(feature = "codec-squeeze")]
 pub use zarr_codec_squeeze::Squeeze;
+#[cfg(feature = "codec-szip")]
+pub use zarr_codec_szip::Szip;
 #[cfg(feature = "codec-transpose")]
 pub use zarr_codec_transpose::Transpose;
 #[cfg(feature = "codec-vlen-bytes")]

@@ -80,6 +80,8 @@ use zarr_codec_shuffle as _;
 use zarr_codec_snappy as _;
 #[cfg(feature = "codec-squeeze")]
 use zarr_codec_squeeze as _;
+#[cfg(feature = "codec-szip")]
+use zarr_codec_szip as _;
 #[cfg(feature = "codec-transpose")]
 use zarr_codec_transpose as _;
 #[cfg(feature = "codec-vlen-bytes")]

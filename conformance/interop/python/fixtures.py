@@ -247,6 +247,8 @@ def of_imagecodecs() -> Iterator[str]:
             yield by_numcodecs({"id": f"imagecodecs_{name}"}, given)
         yield by_numcodecs({"id": "imagecodecs_lz4h5", "blocksize": 16}, given)
         yield by_numcodecs({"id": "imagecodecs_lzf", "header": False}, given)
+        szip = {"options_mask": 40, "pixels_per_block": 8, "pixels_per_scanline": given.shape[-1]}
+        yield by_numcodecs({"id": "imagecodecs_szip", "bits_per_pixel": 8 * given.itemsize, **szip}, given)
         yield by_numcodecs({"id": "imagecodecs_bitshuffle", "itemsize": given.dtype.itemsize}, given)
         yield by_bitshuffle(0, given)
     yield by_bitshuffle(8, ramp("<f8"))

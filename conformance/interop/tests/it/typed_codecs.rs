@@ -182,6 +182,13 @@ fn bytes_to_bytes() -> Vec<Case> {
         ),
         case("int32", Lzw, "imagecodecs_lzw", Value::Null),
         case("int32", Shuffle::new(4).unwrap(), "shuffle", json!({"elementsize": 4})),
+        case(
+            "int32",
+            Szip::new(40, 8, 32, 12).unwrap(),
+            "imagecodecs_szip",
+            json!({"options_mask": 40, "pixels_per_block": 8, "bits_per_pixel": 32, "pixels_per_scanline": 12,
+                   "header": true}),
+        ),
         case("int32", Snappy::default(), "imagecodecs_snappy", Value::Null),
         case("int32", Zlib::new(4).unwrap(), "zlib", json!({"level": 4})),
         case("int32", Zstd::new(3, true).unwrap(), "zstd", json!({"level": 3, "checksum": true})),
