@@ -13,7 +13,7 @@ use crate::parameters::Parameters;
 /// [`CodecError::Encode`] if the bytes are not whole samples, or a sample has too many bits.
 pub(crate) fn encode(parameters: &Parameters, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
     let size = parameters.sample_size();
-    if decoded.len() % size != 0 {
+    if !decoded.len().is_multiple_of(size) {
         return Err(CodecError::encode(format!("{} bytes are not samples of {size} bytes", decoded.len())));
     }
     let mut writer = BitWriter::default();

@@ -38,7 +38,7 @@ impl Layout {
         pixels_per_scanline: usize,
     ) -> CodecResult<Self> {
         let wrong = |what: String| Err(CodecError::configuration(what));
-        if pixels_per_block == 0 || pixels_per_block % 2 != 0 || pixels_per_block > 32 {
+        if pixels_per_block == 0 || !pixels_per_block.is_multiple_of(2) || pixels_per_block > 32 {
             return wrong(format!(
                 "`pixels_per_block` is {pixels_per_block}; expected an even number up to 32"
             ));
@@ -108,7 +108,10 @@ impl Layout {
             decoded.extend_from_slice(&line[..line.len().min(self.line).min(left)]);
         }
         if decoded.len() % self.separated != 0 {
-            return Err(CodecError::corrupt(format!("{size} bytes are not pixels of {} bytes", self.separated)));
+            return Err(CodecError::corrupt(format!(
+                "{size} bytes are not pixels of {} bytes",
+                self.separated
+            )));
         }
         Ok(self.join(decoded))
     }
@@ -116,7 +119,7 @@ impl Layout {
     /// Writes the first bytes of all pixels, then all second bytes, and so on.
     fn separate(&self, decoded: &[u8]) -> CodecResult<Vec<u8>> {
         let size = self.separated;
-        if decoded.len() % size != 0 {
+        if !decoded.len().is_multiple_of(size) {
             return Err(CodecError::encode(format!(
                 "{} bytes are not pixels of {size} bytes",
                 decoded.len()

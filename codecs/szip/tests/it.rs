@@ -99,7 +99,11 @@ fn runs_of_equal_pixels_are_lossless_and_small() {
                 let chunk = vec![value; size];
                 check_lossless(&codec, &plain(), &chunk).unwrap();
                 let stream = encode(&codec, &plain(), &chunk).unwrap();
-                assert!(value > 0 || stream.len() <= 20 + size / 20, "{parameters}, {size}: {}", stream.len());
+                assert!(
+                    value > 0 || stream.len() <= 20 + size / 20,
+                    "{parameters}, {size}: {}",
+                    stream.len()
+                );
             }
         }
     }
