@@ -129,7 +129,7 @@ def test_info_decodes_the_coordinates_that_xarray_writes(zarr_format: int, tmp_p
     ):
         assert part in printed, printed
     decoded = run("get", tmp_path / "a", "t2m", "--select", "time=2001-01-03", "--cf", "--format", "csv")
-    assert decoded.stdout == b"8\r\n9\r\n10\r\n11\r\n"
+    assert decoded.stdout == b"8,9,10,11\r\n"
 
 
 def test_worker_processes_of_the_conformance_suite_are_the_script() -> None:
