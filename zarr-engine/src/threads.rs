@@ -15,7 +15,7 @@ pub(crate) const PORTION: usize = 256 << 10;
 
 /// A pool of threads that contexts can share. Its clones are the same pool.
 ///
-/// A program that computes on a rayon pool of its own does not need one: reads and writes that are called on a thread
+/// A program that computes on its own rayon pool does not need one: reads and writes that are called on a thread
 /// of any rayon pool use that pool, unless their context has another one.
 #[derive(Debug, Clone)]
 pub struct ThreadPool(pub(crate) Arc<rayon_core::ThreadPool>);
