@@ -1,9 +1,8 @@
-//! `cargo xtask test`: every check that this workspace has, one after another, and a table at the end.
+//! `cargo xtask test`: every check that this workspace has, and a table at the end.
 //!
-//! All steps run, also after one has failed. The first lines name the programs that the machine lacks. Their steps and
+//! The tests run in the background once they are built, beside the steps that follow. All steps run, also after one has failed. The first lines name the programs that the machine lacks. Their steps and
 //! tests are skipped and counted at the end; with `CI=true` a skip is a failure.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,6 +15,7 @@ use crate::python::Package;
 use crate::workspace::Workspace;
 use crate::{Failure, instructions, requirements, semver, tidy};
 
+mod background;
 mod counts;
 mod package;
 mod publish;
@@ -43,24 +43,33 @@ struct Run<'a> {
     is_long: bool,
 }
 
-type Step = fn(&mut Run<'_>) -> Result<Outcome, String>;
+/// What a step does.
+#[derive(Clone, Copy)]
+enum Work {
+    /// A step that can run beside the tests.
+    Beside(fn(&mut Run<'_>) -> Result<Outcome, String>),
+    /// A step that runs alone: it changes programs that the tests start, or is another set of tests.
+    Alone(fn(&mut Run<'_>) -> Result<Outcome, String>),
+    /// The tests of all crates.
+    Tests,
+}
 
-/// The steps, with the quick ones first. The names are arguments of the command.
-const STEPS: &[(&str, Step)] = &[
-    ("format", format),
-    ("tidy", tidy_step),
-    ("clippy", |run| clippy(run, &[])),
-    ("clippy-all-features", |run| clippy(run, &["--all-features"])),
-    ("features", features),
-    ("tests", tests),
-    ("python", python_step),
-    ("docs", docs),
-    ("package", package::step),
-    ("publish", publish::step),
-    ("deny", deny),
-    ("semver", semver_step),
-    ("requirements", requirements_step),
-    ("instructions", instructions_step),
+/// The steps in order. The names are arguments of the command.
+const STEPS: &[(&str, Work)] = &[
+    ("format", Work::Beside(format)),
+    ("tidy", Work::Beside(tidy_step)),
+    ("features", Work::Alone(features)),
+    ("tests", Work::Tests),
+    ("clippy", Work::Beside(|run| clippy(run, &[]))),
+    ("clippy-all-features", Work::Beside(|run| clippy(run, &["--all-features"]))),
+    ("docs", Work::Beside(docs)),
+    ("package", Work::Beside(package::step)),
+    ("publish", Work::Beside(publish::step)),
+    ("deny", Work::Beside(deny)),
+    ("semver", Work::Beside(semver_step)),
+    ("requirements", Work::Beside(requirements_step)),
+    ("instructions", Work::Beside(instructions_step)),
+    ("python", Work::Alone(python_step)),
 ];
 
 /// The variable that is `1` for tests which run their long variants.
@@ -100,17 +109,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failur
     };
     let is_wanted = |name: &str| options.steps.is_empty() || options.steps.iter().any(|it| it == name);
     print!("{}", tools::missing(is_wanted));
-    let mut rows = Vec::new();
-    for (name, step) in STEPS.iter().filter(|(name, _)| is_wanted(name)) {
-        println!("\n=== {name} ===");
-        let start = Instant::now();
-        let outcome = step(&mut run).unwrap_or_else(Outcome::Failed);
-        if let Outcome::Skipped(reason) = &outcome {
-            run.counts.skips.push(format!("{name}: {reason}"));
-            println!("SKIPPED: {reason}");
-        }
-        rows.push((*name, outcome, start.elapsed().as_secs_f64()));
-    }
+    let rows = run.steps(STEPS.iter().filter(|(name, _)| is_wanted(name)));
     let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     print!("{}", summary(&rows, &run.counts, is_ci));
     if is_good(&rows, &run.counts, is_ci) { Ok(()) } else { Err(Failure::Checks) }
@@ -150,6 +149,54 @@ fn summary(rows: &[(&str, Outcome, f64)], counts: &Counts, is_ci: bool) -> Strin
 }
 
 impl Run<'_> {
+    /// Runs the steps and returns their names, outcomes and seconds.
+    fn steps<'s>(
+        &mut self,
+        steps: impl Iterator<Item = &'s (&'s str, Work)>,
+    ) -> Vec<(&'s str, Outcome, f64)> {
+        let mut rows = Vec::new();
+        let mut background = None;
+        for (name, work) in steps {
+            if matches!(work, Work::Alone(_)) {
+                rows.extend(self.end(background.take()));
+            }
+            println!("\n=== {name} ===");
+            let start = Instant::now();
+            let outcome = match work {
+                Work::Beside(step) | Work::Alone(step) => step(self),
+                Work::Tests => match background::start(self) {
+                    Ok(Ok(tests)) => {
+                        println!("the tests run in the background; their output follows");
+                        background = Some((*name, tests));
+                        continue;
+                    }
+                    Ok(Err(failed)) => Ok(failed),
+                    Err(reason) => Err(reason),
+                },
+            };
+            let outcome = outcome.unwrap_or_else(Outcome::Failed);
+            if let Outcome::Skipped(reason) = &outcome {
+                self.counts.skips.push(format!("{name}: {reason}"));
+                println!("SKIPPED: {reason}");
+            }
+            rows.push((*name, outcome, start.elapsed().as_secs_f64()));
+        }
+        rows.extend(self.end(background));
+        rows
+    }
+
+    /// Waits for the tests in the background and shows their output.
+    fn end<'s>(
+        &mut self,
+        background: Option<(&'s str, background::Running)>,
+    ) -> Option<(&'s str, Outcome, f64)> {
+        let (name, tests) = background?;
+        println!("\n=== {name}, continued ===");
+        let ended = tests.finish(&mut self.counts, &mut io::stdout());
+        let (outcome, seconds) = ended.unwrap_or_else(|reason| (Outcome::Failed(reason), 0.0));
+        Some((name, outcome, seconds))
+    }
+
     /// Returns a command of the cargo that started this program, in the root folder and without standard input.
     fn cargo(&self, arguments: &[&str]) -> Command {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -243,21 +290,6 @@ fn own_command(result: Result<(), Failure>, name: &str) -> Result<Outcome, Strin
         Err(Failure::Checks) => Ok(Outcome::Failed(name.to_owned())),
         Err(Failure::Broken(message) | Failure::Usage(message)) => Err(message),
     }
-}
-
-/// Runs all tests of all crates with all features. Uses `cargo test`, because it also runs the examples in the docs.
-fn tests(run: &mut Run<'_>) -> Result<Outcome, String> {
-    let skips = run.target.join("skips.txt");
-    fs::create_dir_all(&run.target).map_err(|error| format!("{}: {error}", run.target.display()))?;
-    fs::write(&skips, "").map_err(|error| format!("{}: {error}", skips.display()))?;
-    // Skipped tests append their reason to this file, because the harness hides the output of tests that pass.
-    let mut command = run.cargo(&["test", "--workspace", "--all-features", "--no-fail-fast"]);
-    command.args(WITH_CPLUSPLUS).env("ZARR_SKIPS", &skips);
-    run.set_length(&mut command);
-    let outcome = run.counts.watch(&mut command, &mut io::stdout())?;
-    let lines = fs::read_to_string(&skips).map_err(|error| format!("{}: {error}", skips.display()))?;
-    run.counts.skips.extend(lines.lines().filter(|line| !line.trim().is_empty()).map(counts::without_label));
-    Ok(outcome)
 }
 
 /// Builds the wheel of the Python package and runs its tests.

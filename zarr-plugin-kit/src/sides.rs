@@ -1,4 +1,4 @@
-//! The two sides of a codec that maps each number to a number.
+//! The decoded and the encoded elements of a codec that maps each number to one number.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub fn array(decoded: &Representation) -> CodecResult<&ArrayRepresentation> {
     }
 }
 
-/// The elements of both sides of a codec, which have the same shape.
+/// The decoded and the encoded elements of a codec, which have the same shape.
 ///
 /// The functions write all elements of a chunk, from the first slice to the second.
 #[derive(Debug, Clone)]

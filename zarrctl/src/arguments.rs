@@ -41,30 +41,33 @@ pub(crate) use plugins::{LoadedVerb, Plugins, PluginsVerb, Source};
 #[cfg(feature = "serve")]
 pub(crate) use serve::Serve;
 
-///  Read, write and convert Zarr hierarchies: v2, the v3 draft of 2022 and v3.
+/// The heading of options that every verb has.
+const COMMON: &str = "All verbs";
+
+/// Read, write and convert Zarr hierarchies: v2, the v3 draft of 2022 and v3.
 ///
-/// STORE is a folder, a zip archive, a URL (`file:`, and in builds with network stores `s3:`, `gs:`, `az:`,
-/// `http:` and `https:`), a URL pipeline such as `LOCATION|zip:` or a JSON description of a store. PATH is the path of a node in the hierarchy: `/`
-/// or an empty string is the root, and the leading `/` is optional.
+/// STORE is a folder, a zip archive, a URL (`file:`, and in builds with network stores `s3:`, `gs:`, `az:`, `http:` and
+/// `https:`), a URL pipeline such as `LOCATION|zip:` or a JSON description of a store. PATH is the path of a node in the
+/// hierarchy: `/` or an empty string is the root, and the leading `/` is optional.
 ///
-/// Exit status: 0 for success, 1 for an error in the data or the request, 2 for wrong usage, 3 for
-/// differences or damage that `diff`, `verify` and `repair` found, or what `copy --skip-unreadable` left out. Messages go to standard error; standard
-/// output holds only data.
+/// Exit status: 0 for success, 1 for an error in the data or the request, 2 for wrong usage, 3 for differences or damage
+/// that `diff`, `verify` and `repair` found, or what `copy --skip-unreadable` left out. Messages go to standard error;
+/// standard output holds only data.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100, after_long_help = examples::ALL)]
 pub(crate) struct Arguments {
     /// Limit the memory for encoded and decoded data, such as 512MiB or 2GB; the program takes up to 64 MiB more.
     /// Default: the variable ZARR_KIT_MEMORY, or a quarter of the memory that the process may use
-    #[arg(long, global = true, value_name = "SIZE", value_parser = values::bytes)]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = values::bytes, help_heading = COMMON)]
     pub(crate) memory: Option<u64>,
     /// Wait for the disk after every write to a local folder or file, so that completed writes survive a
     /// power failure. Default: the variable ZARR_KIT_DURABLE (1, true, 0 or false). `"durable": "none"` in a
     /// JSON description of a store takes precedence
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = COMMON)]
     pub(crate) durable: bool,
     /// Refuse to change stored values in stores without conditional writes, in which other programs that write
     /// at the same time may lose changes. By default, such a change is a warning
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = COMMON)]
     pub(crate) require_conditional: bool,
     #[command(subcommand)]
     pub(crate) verb: Verb,

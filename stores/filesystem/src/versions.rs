@@ -98,7 +98,8 @@ fn hash_of(file: &File) -> io::Result<Version> {
     }
 }
 
-/// Fills `buffer`, unless the file ends: a hash depends on the parts that are hashed.
+/// Fills `buffer`, or reads to the end of the file. The parts must always have the same sizes, because the hash depends
+/// on them.
 fn read_part<'b>(file: &mut File, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
     let mut size = 0;
     while size < buffer.len() {

@@ -87,7 +87,7 @@ pub(crate) struct FoundFile {
     part: Option<Span>,
 }
 
-/// Bytes of a file, which end before the largest offset.
+/// A range of bytes of a file. Its end fits in `u64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     offset: u64,

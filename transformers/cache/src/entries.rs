@@ -101,7 +101,7 @@ impl Entries {
         self.size
     }
 
-    /// Returns the current time, counted in uses.
+    /// Returns the logical time: the number of uses of entries so far.
     pub(crate) fn now(&self) -> ReadStart {
         ReadStart(self.uses)
     }

@@ -320,7 +320,7 @@ pub(crate) fn nodes(name: &'static str, groups: u64, arrays: u64) -> Dataset {
     }
 }
 
-/// Returns `count` arrays with names of dimensions, whose documents are also in that of the root.
+/// Returns `count` arrays with dimension names and consolidated metadata.
 pub(crate) fn variables(name: &'static str, count: u64) -> Dataset {
     let mut dataset = nodes(name, 0, count);
     if let Some((_, mut document)) = v3("uint16", &dataset.shape, &dataset.chunks, json!([bytes(), zstd()])) {

@@ -22,18 +22,14 @@ impl Counts {
         self.ignored.saturating_sub(self.not_applicable) + self.skips.iter().map(|_| 1).sum::<u64>()
     }
 
-    /// Runs `cargo test`, copies its output to `show` while it runs, and adds its result lines.
+    /// Runs `pytest`, copies its output to `show` while it runs, and adds its result lines.
     pub(super) fn watch(&mut self, command: &mut Command, show: &mut impl Write) -> Result<Outcome, String> {
         let broken = |command: &Command, error: std::io::Error| format!("{}: {error}", shown(command));
         let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| broken(command, error))?;
         let failed_before = self.failed;
         if let Some(output) = child.stdout.take() {
             for line in BufReader::new(output).split(b'\n') {
-                let line =
-                    String::from_utf8_lossy(&line.map_err(|error| broken(command, error))?).into_owned();
-                // The reader of the output may be gone. The tests continue, and their status still counts.
-                let _gone = writeln!(show, "{line}");
-                self.add(&line);
+                self.show(&line.map_err(|error| broken(command, error))?, show);
             }
         }
         if child.wait().map_err(|error| broken(command, error))?.success() {
@@ -42,6 +38,15 @@ impl Counts {
         // A program that does not compile or crashes does not print a result line, but must count as a failure.
         self.failed = self.failed.max(failed_before + 1);
         Ok(Outcome::Failed(shown(command)))
+    }
+
+    /// Copies a line to `show`, and adds its counts.
+    pub(super) fn show(&mut self, line: &[u8], show: &mut impl Write) {
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim_end_matches('\n');
+        // The reader of the output may be gone. The tests continue, and their status still counts.
+        let _gone = writeln!(show, "{line}");
+        self.add(line);
     }
 
     /// Adds the counts of a line such as `test result: ok. 5 passed; 0 failed; 1 ignored; …`, and the reasons of skips.

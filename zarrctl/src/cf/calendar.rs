@@ -78,7 +78,8 @@ impl Calendar {
         [year, month, day]
     }
 
-    /// Formats seconds since the beginning of day number `first`, with as many parts as they have.
+    /// Formats a time as a date, with the time of day and fractions of a second unless they are zero. The time is
+    /// `seconds` after the beginning of day number `first`.
     #[expect(clippy::cast_possible_truncation, reason = "casts of floats saturate")]
     pub(super) fn text(self, first: f64, seconds: f64) -> String {
         let micros = (seconds * 1e6).round();

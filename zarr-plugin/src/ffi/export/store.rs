@@ -16,7 +16,8 @@ use crate::ffi::io_status::status_of;
 use crate::ffi::output::write_output;
 use crate::ffi::{Failure, borrowed, borrowed_items, borrowed_text, fill, lend, parse, put, read, required};
 
-/// The functions of a store of this side. `this` is an `Arc<dyn Store>`, `context` a [`StorePlugin`].
+/// The functions through which the other side calls a store of this side. `this` is an `Arc<dyn Store>`, `context` a
+/// [`StorePlugin`].
 pub(crate) static STORES: StoreVtable = StoreVtable {
     struct_size: size_of::<StoreVtable>(),
     open: Some(open),
