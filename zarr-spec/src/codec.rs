@@ -3,6 +3,12 @@
 //! A codec has one of a few kinds, which determine how an engine can use it. Some kinds are plain values that
 //! the engine combines with the copy that it makes anyway. The others are small traits with the operations of
 //! the specification.
+//!
+//! # Alignment
+//!
+//! Buffers of the engine begin at multiples of 64 bytes ([`Buffer`](crate::Buffer)), and `decoded` is usually such a
+//! buffer. It can also be memory of the caller, or a part of a value, which begin at any address. A codec of numbers
+//! calls [`align_to`](slice::align_to), which borrows all elements in the first case, and copies the others.
 
 mod entry;
 mod parts;

@@ -33,6 +33,17 @@ struct Folder {
     handle: Option<Handle>,
 }
 
+/// When to open a folder, and whether it can serve as a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// When a second value is written to it.
+    Later,
+    /// When a second value is written to it, as a lock.
+    LaterAsLock,
+    /// Now, as a lock.
+    NowAsLock,
+}
+
 impl Handles {
     /// Returns the handle of `folder`, a prefix, if it is open and recent.
     pub(crate) fn of(&self, folder: &str) -> Option<(&Handle, Known)> {
@@ -41,10 +52,16 @@ impl Handles {
         Some((handle, entry.known))
     }
 
-    /// Records that a value is written to `folder` at `path`. Opens the folder from the second value on, or now if it
-    /// serves as a lock.
-    pub(crate) fn open(&mut self, folder: &str, known: Known, path: &Path, is_lock: bool) -> Option<&Handle> {
+    /// Records that a value is written to `folder` at `path`, and opens the folder as `opening` says.
+    pub(crate) fn open(
+        &mut self,
+        folder: &str,
+        known: Known,
+        path: &Path,
+        opening: Opening,
+    ) -> Option<&Handle> {
         let since = Instant::now();
+        let is_lock = opening != Opening::Later;
         let Some(place) = self.0.iter().position(|entry| entry.folder == folder) else {
             // Reuses the memory of the oldest entry.
             let mut entry = match self.0.len() == MAX_FOLDERS {
@@ -53,7 +70,7 @@ impl Handles {
             };
             entry.folder.clear();
             entry.folder.push_str(folder);
-            let handle = is_lock.then(|| Handle::open(path, true).ok()).flatten();
+            let handle = (opening == Opening::NowAsLock).then(|| Handle::open(path, true).ok()).flatten();
             self.0.push(Folder { since, known, handle, ..entry });
             return self.0.last()?.handle.as_ref();
         };
@@ -66,6 +83,22 @@ impl Handles {
     pub(crate) fn forget_all(&mut self) {
         self.0.clear();
     }
+}
+
+/// Renames a file unless the new name exists, in one step.
+///
+/// # Errors
+///
+/// If it exists, or the file system does not support this.
+#[cfg(target_os = "linux")]
+pub(crate) fn rename_to_new(
+    from_folder: impl rustix::fd::AsFd,
+    from: &Path,
+    to_folder: impl rustix::fd::AsFd,
+    to: &Path,
+) -> io::Result<()> {
+    let flags = rustix::fs::RenameFlags::NOREPLACE;
+    Ok(rustix::fs::renameat_with(from_folder, from, to_folder, to, flags)?)
 }
 
 /// An open folder.
@@ -102,6 +135,12 @@ impl Handle {
     /// Like [`std::fs::rename`], inside of this folder.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+    }
+
+    /// Like [`rename_to_new`], inside of this folder.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        rename_to_new(&self.0, Path::new(from), &self.0, Path::new(to))
     }
 
     /// Like [`std::fs::remove_file`], in this folder.
@@ -166,9 +205,9 @@ mod tests {
         std::fs::create_dir(path("a")).unwrap();
         let mut handles = Handles::default();
         assert!(handles.of("a/").is_none());
-        assert!(handles.open("a/", Known::Created, &path("a"), false).is_none());
+        assert!(handles.open("a/", Known::Created, &path("a"), Opening::Later).is_none());
         assert!(handles.of("a/").is_none());
-        assert!(handles.open("a/", Known::Created, &path("a"), false).is_some());
+        assert!(handles.open("a/", Known::Created, &path("a"), Opening::Later).is_some());
         let (handle, known) = handles.of("a/").unwrap();
         assert_eq!(known, Known::Created);
         handle.create_new("t".as_ref()).unwrap();
@@ -179,12 +218,12 @@ mod tests {
         std::fs::rename(path("a"), path("b")).unwrap();
         std::thread::sleep(MAX_AGE + Duration::from_millis(1));
         assert!(handles.of("a/").is_none());
-        assert!(handles.open("a/", Known::Found, &path("a"), false).is_none());
+        assert!(handles.open("a/", Known::Found, &path("a"), Opening::Later).is_none());
         std::fs::create_dir(path("a")).unwrap();
-        handles.open("a/", Known::Found, &path("a"), false).unwrap().create_new("t".as_ref()).unwrap();
+        handles.open("a/", Known::Found, &path("a"), Opening::Later).unwrap().create_new("t".as_ref()).unwrap();
         assert!(path("a/t").is_file());
         for other in 0..100 {
-            handles.open(&other.to_string(), Known::Found, root.path(), false);
+            handles.open(&other.to_string(), Known::Found, root.path(), Opening::Later);
         }
         assert!(handles.0.len() <= MAX_FOLDERS);
     }

@@ -13,11 +13,15 @@ use std::thread;
 #[cfg(unix)]
 use std::time::{SystemTime, UNIX_EPOCH};
 
+#[cfg(target_os = "linux")]
+use rustix::fs::CWD;
 use zarr_spec::store::{Condition, ConditionalWrite, StoreError, StoreResult, Version};
 use zarr_spec::{Key, Prefix};
 
 use crate::folders::Known;
-use crate::handles::Handle;
+#[cfg(target_os = "linux")]
+use crate::handles::rename_to_new;
+use crate::handles::{Handle, Opening};
 use crate::locks::Access;
 use crate::place::{TEMPORARY, failed, parent, refused};
 use crate::state::State;
@@ -68,15 +72,14 @@ impl FilesystemStore {
             Some((handle, known)) => (Some(handle), known),
             None => {
                 let known = self.folders.make(&self.base, key.as_str(), folder)?;
-                let is_lock = self.locks_folders();
-                (path.parent().and_then(|path| handles.open(folder, known, path, is_lock)), known)
+                let opening = match self.locks_folders() {
+                    true if condition == Some(&Condition::Missing) => Opening::LaterAsLock,
+                    true => Opening::NowAsLock,
+                    false => Opening::Later,
+                };
+                (path.parent().and_then(|path| handles.open(folder, known, path, opening)), known)
             }
         };
-        if self.locks_folders() && handle.is_none() {
-            // Opening it again returns the reason.
-            let folder = path.parent().unwrap_or(path);
-            Handle::open(folder, true).map_err(|error| failed("locking", folder, error))?;
-        }
         // A folder that the store created does not contain links, and a file does not replace a folder.
         if known == Known::Found {
             self.clear_path(key, path)?;
@@ -89,20 +92,45 @@ impl FilesystemStore {
             Temporary::create(temporary, place, handle).map_err(|error| failed("writing", path, error))?;
         let version = temporary.write(value, self, condition.is_some());
         let version = version.map_err(|error| failed("writing", path, error))?;
-        {
-            let access = if condition.is_some() { Access::Exclusive } else { Access::Shared };
-            let _held = self.hold(handle, path, access)?;
-            if let Some(condition) = condition
-                && !condition.holds(self.current_version(path)?.as_ref())
-            {
-                return Ok(ConditionalWrite::Conflict);
-            }
-            self.rename(&mut temporary, key, path)?;
+        if !self.rename_if(&mut temporary, key, path, condition)? {
+            return Ok(ConditionalWrite::Conflict);
         }
         if self.durability == Durability::Full {
             self.sync_names(folder).map_err(|error| failed("writing", path, error))?;
         }
         Ok(ConditionalWrite::Done(version))
+    }
+
+    /// Renames a temporary file to the path of a value if `condition` holds; without one, always. Returns whether it did.
+    fn rename_if(
+        &self,
+        temporary: &mut Temporary<'_>,
+        key: &Key,
+        path: &Path,
+        condition: Option<&Condition>,
+    ) -> StoreResult<bool> {
+        // Creating a name is one step, so it needs no lock. If that fails, the steps below find the reason.
+        if condition == Some(&Condition::Missing) && self.locks_folders() && temporary.rename_to_new(path) {
+            return Ok(true);
+        }
+        let opened;
+        let handle = match temporary.handle {
+            None if self.locks_folders() => {
+                let folder = path.parent().unwrap_or(path);
+                opened = Handle::open(folder, true).map_err(|error| failed("locking", folder, error))?;
+                Some(&opened)
+            }
+            handle => handle,
+        };
+        let access = if condition.is_some() { Access::Exclusive } else { Access::Shared };
+        let _held = self.hold(handle, path, access)?;
+        if let Some(condition) = condition
+            && !condition.holds(self.current_version(path)?.as_ref())
+        {
+            return Ok(false);
+        }
+        self.rename(temporary, key, path)?;
+        Ok(true)
     }
 
     /// Renames a temporary file to the path of a value. Removes an empty folder there.
@@ -238,6 +266,27 @@ impl<'p> Temporary<'p> {
         note(Step::Rename(self.path, path));
         self.is_renamed = true;
         Ok(())
+    }
+
+    /// Renames the file to `path`, in the same folder, if nothing has this name. Returns false if something has, or the
+    /// system cannot do both in one step.
+    #[cfg(target_os = "linux")]
+    fn rename_to_new(&mut self, path: &Path) -> bool {
+        let renamed = match (self.handle, self.path.file_name(), path.file_name()) {
+            (Some(handle), Some(from), Some(to)) => handle.rename_to_new(from, to),
+            _ => rename_to_new(CWD, self.path, CWD, path),
+        };
+        if renamed.is_ok() {
+            note(Step::Rename(self.path, path));
+            self.is_renamed = true;
+        }
+        renamed.is_ok()
+    }
+
+    /// Returns false: on other systems, lock files protect values.
+    #[cfg(not(target_os = "linux"))]
+    fn rename_to_new(&mut self, _path: &Path) -> bool {
+        false
     }
 }
 
