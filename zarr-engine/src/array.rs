@@ -179,6 +179,13 @@ impl Array {
         &self.stored.resolved.chain
     }
 
+    /// Returns the name of the first codec that only decodes, also from chains inside of codecs. Elements of such an
+    /// array cannot be written; encoded chunks can.
+    #[must_use]
+    pub fn decode_only_codec(&self) -> Option<&str> {
+        self.stored.resolved.decode_only_codec.as_deref()
+    }
+
     /// Returns the shape of an inner chunk, in elements per dimension; `None` if the array is not sharded.
     ///
     /// # Errors
@@ -277,7 +284,7 @@ impl Array {
 
     /// Returns the same array with metadata that will be published.
     fn changed(&self, mut metadata: ArrayMetadata) -> Result<Self, Error> {
-        self.stored.check_writable()?;
+        self.stored.check_elements_writable()?;
         if metadata.format == Format::V3Draft {
             self.write_current_codec_uris(&mut metadata);
         }

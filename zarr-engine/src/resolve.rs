@@ -16,7 +16,7 @@ use zarr_spec::store::Store;
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, Creation, DataType, FillValue, Format, Mode, Prefix,
-    Reading, Value, printable,
+    Reading, Registry, Value, printable,
 };
 
 use crate::byte_order::stored_order;
@@ -32,6 +32,8 @@ pub(crate) struct Resolved {
     pub(crate) named_grid: Arc<Grid>,
     pub(crate) key_encoding: Arc<dyn ChunkKeyEncoding>,
     pub(crate) chain: CodecChain,
+    /// The first codec that only decodes. Then no elements are written.
+    pub(crate) decode_only_codec: Option<String>,
     pub(crate) chunk: ArrayRepresentation,
     /// Whether the fill value is undefined. Then zeros replace it.
     pub(crate) fill_is_undefined: bool,
@@ -107,6 +109,7 @@ pub(crate) fn resolve(
                 grid,
                 named_grid,
                 key_encoding,
+                decode_only_codec: decode_only_codec(&context.registry, metadata.format, &chain),
                 chain,
                 chunk,
                 fill_is_undefined: undefined,
@@ -117,6 +120,25 @@ pub(crate) fn resolve(
         }
         _ => Err(problems),
     }
+}
+
+/// Returns the first codec of `chain` that only decodes, also from chains inside of codecs.
+fn decode_only_codec(registry: &Registry, format: Format, chain: &CodecChain) -> Option<String> {
+    let reading = Reading::new(Mode::Lenient);
+    chain.links().iter().find_map(|link| {
+        if let Some(document) = &link.document
+            && let Ok(plugin) = registry.codecs().find(format, &document.identifier, &reading)
+            && plugin.about.decodes_only
+        {
+            return Some(document.identifier.clone());
+        }
+        let inner = match &link.codec {
+            Codec::Shard(shard) => vec![&shard.inner_codecs, &shard.index_codecs],
+            Codec::Composite(codec) => codec.chains(),
+            _ => Vec::new(),
+        };
+        inner.into_iter().find_map(|chain| decode_only_codec(registry, format, chain))
+    })
 }
 
 struct CreatedType {

@@ -110,12 +110,29 @@ impl StoredArray {
         self.resolved.store.read_hints().max_concurrency > 0
     }
 
-    /// Checks that chunks may be written. The error names the reason.
+    /// Checks that chunks may be stored and erased. The error names the reason.
     pub(crate) fn check_writable(&self) -> Result<(), Error> {
         if let Some(reason) = &self.place.read_only {
             return Err(Error::NotSupported(format!("{} cannot be written: {reason}", self.path)));
         }
         self.check_fallback()
+    }
+
+    /// Checks that elements may be written. The error names the reason.
+    pub(crate) fn check_elements_writable(&self) -> Result<(), Error> {
+        self.check_writable()?;
+        self.check_encodes("written")
+    }
+
+    /// Checks that no codec only decodes; otherwise the array cannot be `done`: created or written.
+    pub(crate) fn check_encodes(&self, done: &str) -> Result<(), Error> {
+        match &self.resolved.decode_only_codec {
+            Some(codec) => Err(Error::NotSupported(format!(
+                "{} cannot be {done}: codec `{codec}` only decodes",
+                self.path
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Checks that elements may be written if their data type is a fallback. The error names both data types.

@@ -1,7 +1,7 @@
 //! Reads the plugin description that `zarr_plugin_v2` returns.
 
 use zarr_plugin::Failure;
-use zarr_plugin::abi::{self, Buf, Host, Item, Plugin};
+use zarr_plugin::abi::{self, Buf, CodecVtable, Host, Item, Plugin};
 use zarr_plugin::convert::about;
 use zarr_plugin::host::{Opened, Refusal};
 use zarr_spec::{About, Identifiers};
@@ -110,7 +110,10 @@ impl Texts<'_> {
         let summary = self.text::<Item>(item, "summary")?;
         let examples = self.text::<Item>(item, "examples_json")?;
         let schemas = self.text::<Item>(item, "configuration_schema_json")?;
-        Ok((identifiers, about(summary, examples, schemas)?))
+        let vtable = self.guest.get_u32::<Item>(item, "vtable")?;
+        let has = |function| self.guest.get_u32::<CodecVtable>(vtable, function).map(|address| address != 0);
+        let decodes_only = has("decode")? && !has("encode")?;
+        Ok((identifiers, about(summary, examples, schemas)?.with_decodes_only(decodes_only)))
     }
 
     fn text<T: abi::describe::Described>(

@@ -406,7 +406,9 @@ struct zarr_codec_vtable {
     int32_t (*encoded_array)(const void *self, const zarr_array *decoded, zarr_buf *encoded_json, zarr_data_type_handle *data_type, zarr_buf *err);
     /* To bytes: returns the size of the encoded bytes. */
     int32_t (*encoded_size)(const void *self, const zarr_representation *decoded, zarr_size *out, zarr_buf *err);
-    /* `array` is the decoded side, which has at least one element; NULL for bytes. `decoded` may be empty. */
+    /* `array` is the decoded side, which has at least one element; NULL for bytes. `decoded` may be empty.
+     * NULL in the vtable with `create`, which has `decode`: the codec only decodes, and hosts do not write
+     * with it. */
     int32_t (*encode)(const void *self, const zarr_array *array, zarr_str decoded, const zarr_call *call, zarr_output *encoded, zarr_buf *err);
     /* `array` is the decoded side, which has at least one element; NULL for bytes. `encoded` comes from a
      * store: it may be empty or hold any bytes. */

@@ -13,6 +13,8 @@ pub struct About {
     pub summary: &'static str,
     /// Working examples, the most common one first. Conformance suites run all of them.
     pub examples: &'static [Example],
+    /// Whether the plugin is a codec that only decodes: [`Plugin::decodes_only`](crate::plugin::Plugin::decodes_only).
+    pub decodes_only: bool,
     /// The schema of the configuration, for each of [`Format::ALL`].
     pub(crate) schemas: [Schema; Format::ALL.len()],
 }
@@ -34,13 +36,19 @@ impl About {
     /// Creates a description without schemas.
     #[must_use]
     pub const fn new(summary: &'static str, examples: &'static [Example]) -> Self {
-        Self { summary, examples, schemas: [Schema::Unknown; Format::ALL.len()] }
+        Self { summary, examples, decodes_only: false, schemas: [Schema::Unknown; Format::ALL.len()] }
     }
 
     /// Adds one sentence about the purpose of the plugin, and examples of its use.
     #[must_use]
     pub const fn described(self, summary: &'static str, examples: &'static [Example]) -> Self {
         Self { summary, examples, ..self }
+    }
+
+    /// Declares whether the plugin is a codec that only decodes.
+    #[must_use]
+    pub const fn with_decodes_only(self, decodes_only: bool) -> Self {
+        Self { decodes_only, ..self }
     }
 
     /// Adds the struct into which configurations of every format are parsed.
@@ -112,7 +120,8 @@ pub struct Example {
     pub data_types: &'static [&'static str],
     /// The shape of the chunk (for a grid: of the array) that the example supports; empty for any shape.
     pub shape: &'static [u64],
-    /// The maximum difference between original and decoded elements.
+    /// The maximum difference between original and decoded elements. If the codec only decodes, the maximum
+    /// difference between its elements and those of other decoders: [`Loss::Nothing`] or [`Loss::Absolute`].
     pub loss: Loss,
 }
 

@@ -87,6 +87,12 @@ impl CodecError {
         }
     }
 
+    /// Creates the error of `encode` of a codec that [only decodes](crate::plugin::Plugin::decodes_only).
+    #[must_use]
+    pub fn decodes_only() -> Self {
+        Self::Unsupported("it only decodes".to_owned())
+    }
+
     /// Returns the unknown identifiers in chains inside the codec.
     #[must_use]
     pub fn unknown(&self) -> Vec<&Unknown> {

@@ -183,6 +183,15 @@ impl Plugin<Codec> {
         Self { translate: Some(translate), ..self }
     }
 
+    /// Declares that the codec only decodes. Programs read arrays with it, but they neither create such arrays
+    /// nor write elements to them. `encode` returns [`CodecError::decodes_only`](crate::CodecError::decodes_only).
+    ///
+    /// Conformance suites check such a codec with chunks of other programs, which they require.
+    #[must_use]
+    pub const fn decodes_only(self) -> Self {
+        Self { about: self.about.with_decodes_only(true), ..self }
+    }
+
     /// Returns the configuration of the codec for `creation` in documents of `format`.
     ///
     /// # Errors

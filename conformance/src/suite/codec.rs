@@ -1,21 +1,23 @@
 //! The rules for codecs of every kind.
 
 use std::fmt;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, Example, Loss, Mode, Output, Reading, Registry, Representation,
-    Size, Value,
+    About, ArrayRepresentation, Codec, CodecError, CodecPlugin, Example, Format, Identifiers, Loss, Mode,
+    Output, Reading, Registry, Representation, Size, Value,
 };
 
 use super::attempt::{placement, record, shown};
-use super::elements::Sample;
+use super::elements::{Sample, samples};
 use super::guarded::{Input, written};
-use super::tried::{Makes, RuleOf, Tried, suite};
-use super::{Cases, Suite};
+use super::tried::{Makes, OnTrial, RuleOf, Tried, suite};
+use super::{Cases, Subject, Suite};
 use crate::chains::{StepByStep, with_checksum, without_checksum};
+use crate::hex;
 
 mod chains;
 mod claims;
@@ -34,14 +36,25 @@ mod threads;
 pub use fixtures::{Fixture, FixtureError, add_fixtures, fixtures_in};
 pub(super) use hostile::Hostile;
 
-type CodecOnTrial = Tried<Codec>;
+/// A codec under test.
+pub(super) struct CodecOnTrial {
+    tried: Tried<Codec>,
+    /// Chunks of other programs, besides those of the suite's own table.
+    fixtures: &'static [Fixture],
+}
+
 type CodecRule = RuleOf<CodecOnTrial>;
+
+/// Why a rule about encoding does not apply to a codec.
+const DECODES_ONLY: &str = "the codec only decodes";
 
 /// An example, for an array of one data type and shape.
 struct Use<'a> {
     example: &'a Example,
     array: ArrayRepresentation,
     codec: Codec,
+    /// For a codec that only decodes, the chunk of another program that replaces what it would encode.
+    given: Option<&'static Fixture>,
 }
 
 impl fmt::Display for Use<'_> {
@@ -56,26 +69,65 @@ type Answer = Result<Result<Vec<u8>, CodecError>, String>;
 
 pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
     for &plugin in registry.codecs().iter() {
-        let tried = Tried { plugin, registry: Arc::clone(registry) };
-        let groups = [
-            documents::RULES,
-            round_trips::RULES,
-            chains::RULES,
-            large::RULES,
-            robustness::RULES,
-            threads::RULES,
-            leaks::RULES,
-            fixtures::RULES,
-            promises::RULES,
-            subsets::RULES,
-        ];
-        suites.push(suite(tried, &groups));
+        suites.push(suite_of(CodecOnTrial::new(plugin, registry)));
+    }
+}
+
+fn suite_of(on_trial: CodecOnTrial) -> Suite {
+    let groups = [
+        documents::RULES,
+        round_trips::RULES,
+        chains::RULES,
+        large::RULES,
+        robustness::RULES,
+        threads::RULES,
+        leaks::RULES,
+        fixtures::RULES,
+        promises::RULES,
+        subsets::RULES,
+    ];
+    suite(on_trial, &groups)
+}
+
+impl Deref for CodecOnTrial {
+    type Target = Tried<Codec>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.tried
+    }
+}
+
+impl OnTrial for CodecOnTrial {
+    fn subject(&self) -> Subject {
+        self.tried.subject()
+    }
+
+    fn identifiers(&self) -> Identifiers {
+        self.tried.identifiers()
+    }
+
+    fn about(&self) -> &About {
+        self.tried.about()
+    }
+
+    fn formats(&self) -> Vec<Format> {
+        self.tried.formats()
+    }
+
+    fn make(
+        &self,
+        example: &Example,
+        entry: &Value,
+        reading: &Reading,
+        cases: &mut Cases,
+    ) -> Result<(), String> {
+        self.tried.make(example, entry, reading, cases)
     }
 }
 
 impl Makes for Codec {
     fn make(
-        tried: &CodecOnTrial,
+        tried: &Tried<Codec>,
         example: &Example,
         entry: &Value,
         reading: &Reading,
@@ -92,7 +144,7 @@ impl Makes for Codec {
     }
 }
 
-impl CodecOnTrial {
+impl Tried<Codec> {
     /// Creates the codec of a document for an array, or for the bytes of an array.
     fn create(
         &self,
@@ -108,6 +160,16 @@ impl CodecOnTrial {
         })
     }
 
+    fn decodes_only(&self) -> bool {
+        self.plugin.about.decodes_only
+    }
+}
+
+impl CodecOnTrial {
+    pub(super) fn new(plugin: CodecPlugin, registry: &Arc<Registry>) -> Self {
+        Self { tried: Tried { plugin, registry: Arc::clone(registry) }, fixtures: &[] }
+    }
+
     /// Returns all uses of the examples. Failing to create one breaks another rule.
     fn uses(&self, cases: &mut Cases) -> Vec<Use<'static>> {
         let mut uses = Vec::new();
@@ -116,16 +178,17 @@ impl CodecOnTrial {
             for array in self.arrays(example, cases) {
                 let reading = Reading::new(Mode::Strict);
                 if let Ok(codec) = self.create(example, &document, &array, &reading) {
-                    uses.push(Use { example, array, codec });
+                    uses.push(Use { example, array, codec, given: None });
                 }
             }
         }
         uses
     }
 
-    /// Returns the uses of codecs that compute something, including those with inner chains and checksums.
+    /// Returns the uses of codecs that compute something, including those with inner chains and checksums. Those of a
+    /// codec that only decodes have a chunk of another program each.
     fn computing(&self, cases: &mut Cases) -> Vec<Use<'static>> {
-        let mut uses = self.uses(cases);
+        let mut uses = if self.decodes_only() { fixtures::uses(self, cases) } else { self.uses(cases) };
         uses.retain(|used| {
             let computes = Use::computes(&used.codec);
             if !computes {
@@ -195,8 +258,21 @@ impl Use<'_> {
         }
     }
 
+    /// Returns elements that the codec must accept, or those of the chunk of another program.
+    fn samples(&self) -> Vec<Sample> {
+        match self.given {
+            Some(fixture) => {
+                vec![Sample { label: "a chunk of another program", bytes: hex(fixture.decoded) }]
+            }
+            None => samples(&self.array),
+        }
+    }
+
     /// Encodes elements that the codec must accept.
     fn encoded(&self, sample: &Sample) -> Result<Vec<u8>, String> {
+        if let Some(fixture) = self.given {
+            return Ok(hex(fixture.encoded));
+        }
         match self.encode(&sample.bytes) {
             Ok(Ok(encoded)) => Ok(encoded),
             Ok(Err(error)) => Err(format!("encoding {}: {error}", sample.label)),

@@ -29,8 +29,8 @@ use std::time::Duration;
 use zarr_spec::host::registry::ExtensionPoint;
 use zarr_spec::{CodecPlugin, Registry};
 
-use super::codec::Hostile;
-use super::tried::{Tried, with_stand_ins};
+use super::codec::{CodecOnTrial, Hostile};
+use super::tried::with_stand_ins;
 use super::{Cases, Subject, Suite};
 use crate::child::{Ended, ended, is_out_of_memory};
 
@@ -225,7 +225,7 @@ fn decode_all(registry: &Registry, name: &str) -> Result<(), String> {
         .iter()
         .find(|&plugin| Subject::of(plugin).name == name)
         .ok_or_else(|| format!("the separate process does not have codec `{name}`"))?;
-    let tried = Tried { plugin, registry: with_stand_ins(registry) };
+    let tried = CodecOnTrial::new(plugin, &with_stand_ins(registry));
     let threads = available_parallelism().map_or(1, |count| count.get() as u64);
     let room = ROOM + STACK * threads;
     for hostile in &Hostile::all(&tried, &mut Cases::default()) {

@@ -413,6 +413,10 @@ impl Planning<'_> {
         let array = &source.array;
         let is_same = source.is_whole() && have_one_form(array, &to);
         let is_encoded = is_same && array.hierarchy().store().capabilities().listable;
+        if let Some(codec) = to.decode_only_codec().filter(|_| !is_encoded) {
+            let what = format!("codec `{codec}` only decodes: choose another one with --codec");
+            return Err(CopyError::message(what));
+        }
         if !self.request.lossy && !is_same {
             check_a_chunk(&source, &to, memory)?;
             to.erase_leftovers()?;

@@ -28,9 +28,10 @@ impl Array {
     /// # Errors
     ///
     /// If the grid does not have this chunk, `elements` does not have its size, or they cannot be encoded;
-    /// [`Error::NotSupported`] if the data type is a fallback that must not be written.
+    /// [`Error::NotSupported`] if a codec only decodes, or if the data type is a fallback that must not be written.
     pub fn encode_chunk(&self, index: &[u64], elements: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         self.stored.check_fallback()?;
+        self.stored.check_encodes("written")?;
         let chunk = self.stored.chunk(index)?;
         let count = chunk.element_count().ok_or(OutOfMemory { size: usize::MAX })?;
         let source = self.checked_source(elements, count)?;

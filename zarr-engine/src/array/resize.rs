@@ -68,7 +68,7 @@ impl Array {
     ///
     /// Same as [`Array::resize`]; [`Error::NotSupported`] if the chunk grid does not support another origin.
     pub fn resize_at(&mut self, start: &[i64], shape: &[u64]) -> Result<(), Error> {
-        self.stored.check_writable()?;
+        self.stored.check_elements_writable()?;
         let hierarchy = self.hierarchy.clone();
         let path = self.stored.path.clone();
         let _node_lock = hierarchy.lock([&path]);

@@ -65,7 +65,7 @@ impl Array {
         values: &ArrayRef<T, D>,
     ) -> Result<(), Error> {
         type_matches::<T>(&**self.data_type())?;
-        self.stored.check_writable()?;
+        self.stored.check_elements_writable()?;
         let located = selection.into_selection().located(self.shape())?;
         check_shape(&located.shape, values.shape())?;
         if values.is_empty() {

@@ -35,7 +35,7 @@ impl Array {
     }
 
     fn write_selection(&self, selection: &Selection, bytes: &[u8]) -> Result<(), Error> {
-        self.stored.check_writable()?;
+        self.stored.check_elements_writable()?;
         let located = selection.located(self.shape())?;
         let count = located.count()?;
         let source = self.checked_source(bytes, count)?;
@@ -129,7 +129,7 @@ impl Array {
         bytes: &[u8],
         check: impl Fn(&[u64]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.stored.check_writable()?;
+        self.stored.check_elements_writable()?;
         let hierarchy = self.hierarchy.clone();
         let path = self.path().clone();
         let _node_lock = hierarchy.lock([&path]);

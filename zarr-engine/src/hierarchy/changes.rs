@@ -44,7 +44,8 @@ impl Hierarchy {
     /// # Errors
     ///
     /// Same as [`Hierarchy::create_group`] and [`ArrayBuilder::metadata`]; [`Error::NotUnderstood`] for an array that
-    /// this program cannot read; [`Error::InTheWay`] if nodes are below `path`.
+    /// this program cannot read; [`Error::NotSupported`] if a codec only decodes; [`Error::InTheWay`] if nodes are below
+    /// `path`.
     pub fn create_array(&self, path: impl AsNodePath, builder: &ArrayBuilder) -> Result<Array, Error> {
         let array = self.built(path, builder)?;
         self.publish(std::slice::from_ref(&array), StoredBefore::Erase)?;
@@ -312,7 +313,9 @@ impl Hierarchy {
         let path = self.path_to_write(path)?;
         let make = |builder: &ArrayBuilder| builder.metadata(self.format(), self.context().registry());
         let metadata = self.inner.built.get_or_make(builder, ArrayBuilder::is_alike, make)?;
-        self.new_array(&path, metadata, ArrayOptions::new())
+        let array = self.new_array(&path, metadata, ArrayOptions::new())?;
+        array.stored.check_encodes("created")?;
+        Ok(array)
     }
 
     fn path_to_write(&self, path: impl AsNodePath) -> Result<NodePath, Error> {

@@ -99,7 +99,8 @@ abi_struct! {
         encoded_array: fn(this: *const c_void, decoded: *const Array, encoded_json: *mut Buf, data_type: *mut DataTypeHandle, err: *mut Buf) -> i32,
         /// To bytes: returns the size of the encoded bytes.
         encoded_size: fn(this: *const c_void, decoded: *const Representation, out: *mut Size, err: *mut Buf) -> i32,
-        /// `array` is the decoded side, which has at least one element; NULL for bytes. `decoded` may be empty.
+        /// `array` is the decoded side, which has at least one element; NULL for bytes. `decoded` may be empty. NULL in
+        /// the vtable with `create`, which has `decode`: the codec only decodes, and hosts do not write with it.
         encode: fn(this: *const c_void, array: *const Array, decoded: Str, call: *const Call, encoded: *mut Output, err: *mut Buf) -> i32,
         /// `array` is the decoded side, which has at least one element; NULL for bytes. `encoded` comes from a
         /// store: it may be empty or hold any bytes.

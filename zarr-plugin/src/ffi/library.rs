@@ -205,7 +205,8 @@ unsafe fn functions(
         identifiers.aliases = aliases?.leak();
         let schemas = text(item.configuration_schema_json)?;
         let about = about(text(item.summary)?, text(item.examples_json)?, schemas)?;
-        Ok(Some((identifiers, about, functions)))
+        let decodes_only = matches!(&functions, Functions::Codec(codec) if codec.decodes_only());
+        Ok(Some((identifiers, about.with_decodes_only(decodes_only), functions)))
     }
 }
 

@@ -14,7 +14,7 @@ use zarr_spec::{
     CodecPlugin, DataTypePlugin, Example, Format, Identifiers, Loss, Object, Value, inventory, json,
 };
 
-use super::export::codec::CODECS;
+use super::export::codec::{CODECS, CODECS_THAT_DECODE};
 use super::export::data_type::SHOWN;
 use super::export::extension::EXTENSIONS;
 use super::export::grid::CHUNK_GRIDS;
@@ -72,8 +72,12 @@ fn table([name, version, license]: [&'static str; 3]) -> Plugin {
             }
         )*};
     }
+    for plugin in inventory::iter::<CodecPlugin> {
+        let vtable = if plugin.about.decodes_only { &CODECS_THAT_DECODE } else { &CODECS };
+        let vtable = std::ptr::from_ref(vtable).cast();
+        items.push(item(plugin, &plugin.identifiers, &plugin.about, abi::CODEC, vtable));
+    }
     publish! {
-        CodecPlugin, CODEC, &CODECS;
         DataTypePlugin, DATA_TYPE, &SHOWN;
         ChunkGridPlugin, CHUNK_GRID, &CHUNK_GRIDS;
         ChunkKeyEncodingPlugin, CHUNK_KEY_ENCODING, &CHUNK_KEY_ENCODINGS;

@@ -30,6 +30,23 @@ fn functions(name: &str) -> Functions {
     functions
 }
 
+/// A codec without a function to encode only decodes.
+#[test]
+fn a_library_lists_the_codecs_that_only_decode() {
+    // SAFETY: the entry of this program, which is never unloaded.
+    let contents = unsafe { entered(entry) }.unwrap();
+    let items = contents.items.iter().filter(|(_, about, _)| about.decodes_only);
+    assert_eq!(items.map(|(identifiers, ..)| identifiers.any()).collect::<Vec<_>>(), ["test.minus"]);
+    let decoded = Representation::Bytes(Size::Unknown);
+    let Ok(Codec::BytesToBytes(codec)) = codec("test.minus", &Value::Null, &decoded) else {
+        panic!("unexpected kind of codec")
+    };
+    let mut output = Output::at_most(2);
+    codec.decode(&[2, 3], &mut output).unwrap();
+    assert_eq!(output.written(), [1, 2]);
+    assert!(matches!(codec.encode(&[1], &mut output), Err(CodecError::Unsupported(_))));
+}
+
 /// Does the same as the function that `export_plugins!` generates, under another name.
 unsafe extern "C" fn entry(
     host: *const crate::abi::Host,

@@ -105,14 +105,21 @@ fn agree(manifest: &Manifest, contents: &Contents) -> Result<Vec<usize>, Refusal
         let found = contents.items.iter().position(|(identifiers, _, functions)| {
             functions.point() == provides.kind && is_same(provides, identifiers)
         });
-        found.ok_or_else(|| {
-            let names: Vec<_> = provides.identifiers().collect();
-            Refusal::Disagree(format!(
-                "the library does not have a {} with exactly the identifiers {}",
-                provides.kind,
-                names.join(", ")
-            ))
-        })
+        let names = || provides.identifiers().collect::<Vec<_>>().join(", ");
+        let found = found.ok_or_else(|| {
+            let kind = provides.kind;
+            let what = format!("the library does not have a {kind} with exactly the identifiers {}", names());
+            Refusal::Disagree(what)
+        })?;
+        let actual = contents.items[found].1.decodes_only;
+        if provides.decodes_only != actual {
+            let declared = provides.decodes_only;
+            return Err(Refusal::Disagree(format!(
+                "`decodes_only` of {} is {declared}, but {actual} in the library",
+                names()
+            )));
+        }
+        Ok(found)
     };
     manifest.provides.iter().map(item).collect()
 }

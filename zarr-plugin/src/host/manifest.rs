@@ -80,6 +80,9 @@ pub struct Provides {
     /// The purpose of the extension, in one sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
+    /// Whether it is a codec that only decodes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub decodes_only: bool,
 }
 
 /// The tests that a plugin passes, as its author declares.
@@ -176,6 +179,7 @@ impl Manifest {
             id: owned(identifiers.id),
             aliases: identifiers.aliases.iter().map(|&alias| alias.to_owned()).collect(),
             summary: about.summary.to_owned(),
+            decodes_only: about.decodes_only,
         });
         let version = contents.version.parse().map_err(|error| {
             Refusal::Manifest(format!("version `{}`: {error}", contents.version.escape_debug()))

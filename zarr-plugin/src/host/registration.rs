@@ -106,7 +106,8 @@ impl Lazy {
         identifiers.id = text(&provides.id);
         identifiers.aliases = provides.aliases.iter().map(|alias| leaked(alias)).collect::<Vec<_>>().leak();
         let opened = self.loader.candidates()[self.number].about(self.entry);
-        let about = opened.unwrap_or(About::new(leaked(&provides.summary), &[]));
+        let declared = || About::new(leaked(&provides.summary), &[]).with_decodes_only(provides.decodes_only);
+        let about = opened.unwrap_or_else(declared);
         // The kinds agree: a library whose items differ from its manifest is not opened.
         macro_rules! plugin {
             ($kind:ty, $functions:ident . $create:ident, $error:expr, |$creation:ident $(, $more:ident: $type:ty)?|) => {{

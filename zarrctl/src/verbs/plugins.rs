@@ -331,13 +331,17 @@ fn write(
     Ok(())
 }
 
+/// The consequence for the arrays of a codec that only decodes.
+const ONLY_DECODES: &str = "only decodes: arrays with it can be read, but not created or written";
+
 /// Writes a line for each plugin, truncated to the width of a terminal.
 fn write_short(rows: &[Row], to: &mut dyn Write) -> io::Result<()> {
     let width = terminal::width();
     let longest = rows.iter().map(|row| row.short_name().chars().count()).max().unwrap_or(0);
     rows.iter().try_for_each(|row| {
         let from = row.library.as_ref().map_or(String::new(), |_| format!("(library {}) ", row.origin));
-        let line = format!("  {:longest$}  {from}{}", row.short_name(), row.about.summary);
+        let note = if row.about.decodes_only { "(only decodes) " } else { "" };
+        let line = format!("  {:longest$}  {from}{note}{}", row.short_name(), row.about.summary);
         let line = line.trim_end();
         writeln!(to, "{}", width.map_or_else(|| line.to_owned(), |width| cut(line, width)))
     })
@@ -357,6 +361,9 @@ fn write_long(rows: &[Row], to: &mut dyn Write) -> io::Result<()> {
         writeln!(to, "  {}  ({})", row.name, row.origin)?;
         if !row.about.summary.is_empty() {
             writeln!(to, "    {}", row.about.summary)?;
+        }
+        if row.about.decodes_only {
+            writeln!(to, "    {ONLY_DECODES}")?;
         }
         let identifiers = row.identifiers.iter().filter(|(_, names)| !names.is_empty());
         identifiers.into_iter().try_for_each(|(of, names)| writeln!(to, "    {of:9} {}", names.join(" ")))
@@ -378,6 +385,9 @@ fn value(row: &Row) -> Value {
     object.insert("package", row.origin.package);
     object.insert("version", row.origin.version);
     object.insert("summary", row.about.summary);
+    if row.point == ExtensionPoint::Codec {
+        object.insert("decodes_only", row.about.decodes_only);
+    }
     let library = row.library.as_ref().map(|path| Value::from(path.to_string_lossy().as_ref()));
     object.insert("library", library.unwrap_or(Value::Null));
     Value::Object(object)

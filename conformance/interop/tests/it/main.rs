@@ -12,6 +12,7 @@ mod copies;
 mod creating;
 mod damage;
 mod databases;
+mod decode_only;
 mod deep_groups;
 mod element_types;
 mod encodings;

@@ -7,7 +7,7 @@ use zarr_spec::{ArrayRepresentation, Codec, CodecChain, CodecError, Output};
 
 use super::{CodecOnTrial, CodecRule, Use, answer};
 use crate::chains::StepByStep;
-use crate::suite::elements::{Sample, samples};
+use crate::suite::elements::Sample;
 use crate::suite::{Cases, Level, Rule};
 
 pub(super) const RULES: &[CodecRule] = &[(
@@ -27,7 +27,7 @@ fn chains(trial: &CodecOnTrial, cases: &mut Cases) {
             cases.skip("the codec has no chains");
             continue;
         };
-        for sample in samples(&used.array) {
+        for sample in used.samples() {
             let holds = used.runs_what_it_names(&**codec, &sample);
             cases.holds(format!("{used}, {}", sample.label), holds, || {
                 "it runs a chain that `chains` does not return".to_owned()

@@ -15,16 +15,15 @@ use super::{Answer, CodecOnTrial, Use};
 use crate::fuzz::{Aspect, Target, within};
 use crate::items;
 use crate::suite::Cases;
-use crate::suite::elements::{moderate, pieces, samples};
+use crate::suite::elements::{moderate, pieces};
 use crate::suite::fuzzed::{chosen, document, is_of};
-use crate::suite::tried::Tried;
 
 /// The maximum size of a chunk of elements of variable size, in bytes.
 const VARIABLE_LIMIT: usize = 1 << 16;
 
 pub(in crate::suite) fn add(registry: &Arc<Registry>, package: Option<&str>, targets: &mut Vec<Target>) {
     for &plugin in registry.codecs().iter().filter(|plugin| is_of(**plugin, package)) {
-        let trial = CodecOnTrial { plugin, registry: Arc::clone(registry) };
+        let trial = CodecOnTrial::new(plugin, registry);
         let name = plugin.identifiers.any();
         let mut cases = Cases::default();
         let mut seeded: Option<&Example> = None;
@@ -56,14 +55,15 @@ pub(in crate::suite) fn add_use(
     codec: Codec,
     targets: &mut Vec<Target>,
 ) {
-    add_both(name, Use { example, array, codec }, true, targets);
+    add_both(name, Use { example, array, codec, given: None }, true, targets);
 }
 
 fn add_both(name: &str, used: Use<'static>, has_seeds: bool, targets: &mut Vec<Target>) {
     let used = Arc::new(used);
     let label = format!("{name}: {used}");
     let elements = move |used: &Use<'static>| {
-        let all = samples(&used.array).into_iter().chain(moderate(&used.array));
+        let moderate = moderate(&used.array).filter(|_| used.given.is_none());
+        let all = used.samples().into_iter().chain(moderate);
         if has_seeds { all.collect() } else { Vec::new() }
     };
     let runs = Arc::clone(&used);
@@ -78,6 +78,9 @@ fn add_both(name: &str, used: Use<'static>, has_seeds: bool, targets: &mut Vec<T
             encoded.map(|encoded| [&[0x20, 0xa0][..], &encoded].concat()).collect()
         }),
     });
+    if used.given.is_some() {
+        return;
+    }
     let runs = Arc::clone(&used);
     let seeds = used;
     targets.push(Target {
@@ -144,6 +147,7 @@ impl Use<'_> {
             }
         }
         if let Some(decoded) = decoded
+            && self.given.is_none()
             && self.loses_nothing()
             && is_chunk(&self.array, &decoded)
         {
@@ -314,14 +318,14 @@ fn as_input(array: &ArrayRepresentation, chunk: &[u8]) -> Vec<u8> {
     short.flatten().collect()
 }
 
-impl Tried<Codec> {
+impl CodecOnTrial {
     /// Creates a codec from any document, and uses it.
     fn create_any(&self, example: &'static Example, array: &ArrayRepresentation, entry: &Value) {
         let reading = Reading::new(Mode::Lenient);
         let Ok(document) = self.parse(example, entry, &reading) else { return };
         let made = || self.create(example, &document, array, &reading);
         let Ok(codec) = within(WORKING_MEMORY, entry, made) else { return };
-        let used = Use { example, array: array.clone(), codec };
+        let used = Use { example, array: array.clone(), codec, given: None };
         if let Some(sample) = moderate(array)
             && let Ok(Ok(encoded)) = used.encode(&sample.bytes)
         {

@@ -3,7 +3,7 @@
 use zarr_spec::{ArrayRepresentation, Mode, Reading};
 
 use super::round_trips::same_bytes;
-use super::{CodecOnTrial, CodecRule, Use};
+use super::{CodecOnTrial, CodecRule, DECODES_ONLY, Use};
 use crate::suite::attempt::is_thorough;
 use crate::suite::elements::{Sample, moderate, samples};
 use crate::suite::{Cases, Level, Rule};
@@ -27,6 +27,10 @@ const LARGE: usize = (1 << 20) + 13;
 const LARGE_COUNT: u64 = 20_000;
 
 fn large_chunks(trial: &CodecOnTrial, cases: &mut Cases) {
+    if trial.decodes_only() {
+        cases.skip(DECODES_ONLY);
+        return;
+    }
     for used in large_uses(trial, cases) {
         for sample in chosen(&used) {
             let result = used.encoded(&sample).and_then(|encoded| {
@@ -80,7 +84,7 @@ pub(super) fn large_uses(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'st
             if let Ok(codec) = trial.create(example, &document, &array, &reading)
                 && Use::computes(&codec)
             {
-                uses.push(Use { example, array, codec });
+                uses.push(Use { example, array, codec, given: None });
             }
         }
         if !uses.is_empty() && !is_thorough() {

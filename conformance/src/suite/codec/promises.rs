@@ -11,7 +11,6 @@ use super::round_trips::same_bytes;
 use super::{CodecOnTrial, CodecRule, Use, answer};
 use crate::codecs::Random;
 use crate::suite::attempt::{placement, record, shown};
-use crate::suite::elements::samples;
 use crate::suite::guarded::{Input, Memory};
 use crate::suite::{Cases, Level, Rule};
 
@@ -93,7 +92,7 @@ const BEHIND: usize = 64;
 
 fn exact_destination(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in trial.computing(cases) {
-        for sample in samples(&used.array) {
+        for sample in used.samples() {
             let Ok(encoded) = used.encoded(&sample) else { continue };
             let result = used.decoded(&encoded, sample.bytes.len()).and_then(|grown| {
                 // Simulates a chunk that lies between others in one output.
@@ -132,7 +131,7 @@ fn size(trial: &CodecOnTrial, cases: &mut Cases) {
             cases.skip("the size depends on the elements");
             continue;
         }
-        for sample in samples(&used.array) {
+        for sample in used.samples() {
             let Ok(encoded) = used.encoded(&sample) else { continue };
             let is = encoded.len() as u64;
             let holds = match promised {
@@ -153,7 +152,7 @@ fn range(trial: &CodecOnTrial, cases: &mut Cases) {
             cases.skip("only bytes-to-bytes codecs decode ranges");
             continue;
         };
-        for sample in samples(&used.array) {
+        for sample in used.samples() {
             let Ok(encoded) = used.encoded(&sample) else { continue };
             let result = used.decoded(&encoded, usize::MAX).and_then(|whole| {
                 ranges(whole.len()).into_iter().try_for_each(|range| {
@@ -176,7 +175,7 @@ fn parts(trial: &CodecOnTrial, cases: &mut Cases) {
             cases.skip("the codec does not work in parts");
             continue;
         };
-        for sample in samples(&used.array) {
+        for sample in used.samples() {
             let Ok(encoded) = used.encoded(&sample) else { continue };
             let same = same_in_parts(codec, &encoded, &sample.bytes)
                 .and_then(|()| same_of_damaged(&used, codec, &encoded, sample.bytes.len()));

@@ -9,7 +9,6 @@ use super::round_trips::same_bytes;
 use super::{CodecOnTrial, CodecRule, Use, answer};
 use crate::codecs::Random;
 use crate::suite::attempt::{placement, record, shown};
-use crate::suite::elements::samples;
 use crate::suite::guarded::{Input, Memory};
 use crate::suite::{Cases, Level, Rule};
 
@@ -47,7 +46,7 @@ fn subset(trial: &CodecOnTrial, cases: &mut Cases) {
             cases.skip("the codec does not decode subsets of these elements");
             continue;
         };
-        for sample in samples(&used.array) {
+        for sample in used.samples() {
             let Ok(bytes) = used.encoded(&sample) else { continue };
             let result = used.decoded(&bytes, usize::MAX).and_then(|decoded| {
                 let array = &used.array;

@@ -37,7 +37,7 @@ fn time() -> Duration {
 
 fn threads(trial: &CodecOnTrial, cases: &mut Cases) {
     let mut uses = largest(trial, cases);
-    if is_thorough() {
+    if is_thorough() && !trial.decodes_only() {
         uses.extend(large_uses(trial, cases).into_iter().take(1));
     }
     for used in uses {

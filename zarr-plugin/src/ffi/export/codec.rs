@@ -33,6 +33,9 @@ pub(crate) static CODECS: CodecVtable = CodecVtable {
     decode_subset: Some(subsets::decode_subset),
 };
 
+/// Like [`CODECS`], for a codec that only decodes.
+pub(crate) static CODECS_THAT_DECODE: CodecVtable = CodecVtable { encode: None, ..CODECS };
+
 callbacks! {
     fn create(
         context: *const c_void,

@@ -35,6 +35,11 @@ impl Imported<CodecVtable> {
         show_representation(decoded, |shown| self.create(creation, shown, array))
     }
 
+    /// Returns whether the codec has a function to decode, but none to encode.
+    pub(crate) fn decodes_only(&self) -> bool {
+        self.vtable.decode.is_some() && self.vtable.encode.is_none()
+    }
+
     pub(super) fn create(
         &self,
         creation: &Creation<'_>,

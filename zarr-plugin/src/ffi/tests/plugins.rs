@@ -155,6 +155,25 @@ impl BytesToBytesCodec for Plus {
     }
 }
 
+zarr_spec::register!(
+    CodecPlugin::new(Identifiers::name("test.minus"), &|_, _| Ok(Codec::BytesToBytes(Arc::new(Minus))))
+        .decodes_only()
+);
+
+/// Subtracts 1 from each stored byte, and only decodes.
+#[derive(Debug)]
+struct Minus;
+
+impl BytesToBytesCodec for Minus {
+    fn encode(&self, _decoded: &[u8], _encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Err(CodecError::decodes_only())
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Plus.decode(encoded, decoded)
+    }
+}
+
 zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.part"), &|_, _| {
     Ok(Codec::BytesToBytes(Arc::new(Part)))
 }));

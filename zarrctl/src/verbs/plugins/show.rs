@@ -176,6 +176,9 @@ fn write_facts(row: &Row, to: &mut dyn Write) -> Result<(), Failure> {
     if !row.about.summary.is_empty() {
         writeln!(to, "{}", row.about.summary)?;
     }
+    if row.about.decodes_only {
+        writeln!(to, "It {}.", super::ONLY_DECODES)?;
+    }
     writeln!(to)?;
     let mut fact = |of: &str, what: &str| writeln!(to, "  {of:9} {what}");
     fact(if row.library.is_some() { "plugin" } else { "crate" }, &row.origin.to_string())?;

@@ -1,0 +1,145 @@
+//! Codecs that only decode: their arrays are read, and neither created nor written.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use zarr_interop::key;
+use zarr_interop::v3::{document, sharded};
+use zarr_kit::archive::{CopyProgress, CopyRequest, Lengths, Settings, plan_copy};
+use zarr_kit::spec::codec::BytesToBytesCodec;
+use zarr_kit::spec::{Codec, CodecError, CodecPlugin, CodecResult, Identifiers, Output, Registry};
+use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Progress, Selection, open_store};
+
+/// Inverts each byte.
+#[derive(Debug)]
+struct Inverted;
+
+impl BytesToBytesCodec for Inverted {
+    fn encode(&self, _decoded: &[u8], _encoded: &mut Output<'_>) -> CodecResult {
+        Err(CodecError::decodes_only())
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
+        encoded.iter().try_for_each(|byte| Ok(decoded.put(&[!byte])?))
+    }
+}
+
+fn context() -> Context {
+    let mut registry = Registry::linked().unwrap();
+    let identifiers = Identifiers::name("test.inverted").with_id("test.inverted");
+    let inverted = CodecPlugin::new(identifiers, &|_, _| Ok(Codec::BytesToBytes(Arc::new(Inverted))));
+    registry.register(inverted.decodes_only()).unwrap();
+    Context::new(registry)
+}
+
+fn little_endian() -> Value {
+    json!({"name": "bytes", "configuration": {"endian": "little"}})
+}
+
+fn inverted() -> Value {
+    json!([little_endian(), {"name": "test.inverted"}])
+}
+
+/// Opens an array of eight elements in chunks of four, whose first chunk another program has stored.
+fn stored(codecs: &Value, chunk: &[u8]) -> Array {
+    let context = context();
+    let store = open_store(context.registry(), "memory:").unwrap();
+    let group = json!({"zarr_format": 3, "node_type": "group"});
+    store.set(&key("zarr.json"), group.to_string().as_bytes().into()).unwrap();
+    let document = document(&[8], &[4], codecs);
+    store.set(&key("a/zarr.json"), document.to_string().as_bytes().into()).unwrap();
+    store.set(&key("a/c/0"), chunk.into()).unwrap();
+    Hierarchy::open(store, &context).unwrap().array("/a").unwrap()
+}
+
+const CHUNK: [u8; 8] = [!1, !0, !2, !0, !3, !0, !4, !0];
+
+fn refused<T>(result: Result<T, Error>) -> String {
+    match result {
+        Err(Error::NotSupported(reason)) => reason,
+        Err(error) => panic!("unexpected error: {error}"),
+        Ok(_) => panic!("it was not refused"),
+    }
+}
+
+#[test]
+fn arrays_are_read() {
+    let array = stored(&inverted(), &CHUNK);
+    assert_eq!(array.decode_only_codec(), Some("test.inverted"));
+    assert_eq!(*array.read_values::<u16>(Selection::All).unwrap(), [1, 2, 3, 4, 0, 0, 0, 0]);
+}
+
+#[test]
+fn arrays_are_not_created_in_any_format() {
+    for format in [Format::V2, Format::V3] {
+        let context = context();
+        let store = open_store(context.registry(), "memory:").unwrap();
+        let hierarchy = Hierarchy::create(store, &context, format).unwrap();
+        let builder = ArrayBuilder::new([8], "uint16").chunks([4]).codec("test.inverted");
+        let reason = "/a cannot be created: codec `test.inverted` only decodes";
+        assert_eq!(refused(hierarchy.create_array("/a", &builder)), reason);
+        assert_eq!(refused(hierarchy.create_arrays([("/a", &builder)])), reason);
+        assert!(!hierarchy.exists("/a").unwrap());
+    }
+}
+
+#[test]
+fn elements_are_not_written() {
+    let reason = "/a cannot be written: codec `test.inverted` only decodes";
+    let mut array = stored(&inverted(), &CHUNK);
+    let values: Vec<u16> = (0..8).collect();
+    assert_eq!(refused(array.write_values(Selection::All, &values)), reason);
+    assert_eq!(refused(array.encode_chunk(&[0], &[0; 8])), reason);
+    assert_eq!(refused(array.append(0, &[0; 8])), reason);
+    assert_eq!(refused(array.resize(&[12])), reason);
+    assert_eq!(array.read_encoded_chunk(&[0]).unwrap().as_deref(), Some(&CHUNK[..]));
+}
+
+#[test]
+fn codecs_inside_of_shards_count() {
+    let array = stored(&sharded(&[2], &inverted()), &[]);
+    assert_eq!(array.decode_only_codec(), Some("test.inverted"));
+    refused(array.write_values(Selection::All, &[0_u16; 8]));
+}
+
+/// A program may store chunks that it encoded by other means.
+#[test]
+fn encoded_chunks_are_stored_and_erased() {
+    let array = stored(&inverted(), &CHUNK);
+    array.write_encoded_chunk(&[1], &CHUNK).unwrap();
+    assert_eq!(*array.read_values::<u16>(4..8).unwrap(), [1, 2, 3, 4]);
+    array.erase_chunk(&[0]).unwrap();
+    assert_eq!(*array.read_values::<u16>(0..4).unwrap(), [0; 4]);
+}
+
+#[test]
+fn attributes_change() {
+    let mut array = stored(&inverted(), &CHUNK);
+    array.set_attribute("unit", "m").unwrap();
+    assert_eq!(array.hierarchy().array("/a").unwrap().attributes().len(), 1);
+}
+
+#[test]
+fn copies_keep_encoded_chunks_and_name_the_codec_if_they_cannot() {
+    let array = stored(&inverted(), &CHUNK);
+    let source = array.hierarchy();
+    let copy = |request: &CopyRequest| {
+        let store = open_store(source.context().registry(), "memory:").unwrap();
+        let plan = plan_copy(&[source], &store, source.context(), request, &Settings::new());
+        plan.map_err(|error| error.to_string()).map(|plan| {
+            plan.run(&CopyProgress::new(&Progress::new())).unwrap();
+            Hierarchy::open(store, source.context()).unwrap().array("/a").unwrap()
+        })
+    };
+    let copied = copy(&CopyRequest::new()).unwrap();
+    assert_eq!(*copied.read_values::<u16>(Selection::All).unwrap(), [1, 2, 3, 4, 0, 0, 0, 0]);
+    for lossy in [false, true] {
+        let mut request = CopyRequest::new();
+        request.chunks = vec![Lengths::chunks("2").unwrap()];
+        request.lossy = lossy;
+        let error = copy(&request).unwrap_err();
+        let expected = "/a: codec `test.inverted` only decodes: choose another one with --codec";
+        assert!(error.contains(expected), "{error}");
+    }
+}
