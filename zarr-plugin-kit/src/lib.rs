@@ -10,6 +10,7 @@
 //! | handle elements of variable size | [`items`], and [`json_items`] for arbitrary objects |
 //! | read and write fill values of small float types | [`decimals`] |
 //! | decode subsets of an array | [`subsets`] |
+//! | store chunks as images | [`images`] |
 //! | name a data type that v2 represents as objects | [`ObjectNames`] |
 //! | accept no configuration | [`NoConfiguration`] |
 //! | place a checksum before or after the bytes | [`ChecksumLocation`] |
@@ -21,6 +22,7 @@ mod casts;
 mod configuration;
 pub mod database;
 pub mod decimals;
+pub mod images;
 pub mod items;
 pub mod json_items;
 pub mod numbers;

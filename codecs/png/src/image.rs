@@ -1,8 +1,9 @@
 //! The image that a chunk is stored as.
 
 use png::{BitDepth, ColorType};
+use zarr_plugin_kit::images::ImageShape;
 use zarr_plugin_kit::numbers::Number;
-use zarr_spec::{ArrayRepresentation, CodecError};
+use zarr_spec::{ArrayRepresentation, CodecError, Value};
 
 /// Dimensions and pixels of an image.
 #[derive(Debug, Clone, Copy)]
@@ -16,15 +17,15 @@ pub(crate) struct Image {
 }
 
 /// Maximum width and height.
-const MAXIMUM: u64 = (1 << 31) - 1;
+const MAXIMUM: u32 = (1 << 31) - 1;
 
 impl Image {
-    /// Returns the image for a chunk.
+    /// Returns the image for a chunk, with the member `squeeze` of the configuration.
     ///
     /// # Errors
     ///
     /// [`CodecError::Unsupported`] if the chunk cannot be an image.
-    pub(crate) fn of(array: &ArrayRepresentation) -> Result<Self, CodecError> {
+    pub(crate) fn of(array: &ArrayRepresentation, squeeze: Option<&Value>) -> Result<Self, CodecError> {
         let depth = match Number::of(&*array.data_type) {
             Some(Number::U8) => BitDepth::Eight,
             Some(Number::U16) => BitDepth::Sixteen,
@@ -35,20 +36,13 @@ impl Image {
                 )));
             }
         };
-        let sizes: Vec<u64> = array.shape.iter().copied().filter(|&size| size != 1).collect();
         let impossible = || {
             CodecError::Unsupported(format!(
                 "a chunk of shape {:?} is not a PNG image; expected rows, columns and up to 4 samples",
                 array.shape
             ))
         };
-        let (height, width, samples) = match sizes[..] {
-            [] => (1, 1, 1),
-            [width] => (1, width, 1),
-            [height, width] => (height, width, 1),
-            [height, width, samples] => (height, width, samples),
-            _ => return Err(impossible()),
-        };
+        let ImageShape { height, width, samples, .. } = ImageShape::of(array, squeeze)?;
         let color = match samples {
             1 => ColorType::Grayscale,
             2 => ColorType::GrayscaleAlpha,
@@ -56,12 +50,12 @@ impl Image {
             4 => ColorType::Rgba,
             _ => return Err(impossible()),
         };
-        let side = |size: u64| {
-            u32::try_from(size).ok().filter(|_| (1..=MAXIMUM).contains(&size)).ok_or_else(impossible)
-        };
+        if height.max(width) > MAXIMUM {
+            return Err(impossible());
+        }
         let bytes = if depth == BitDepth::Sixteen { 2 } else { 1 };
         let size = array.element_count().and_then(|count| count.checked_mul(bytes)).ok_or_else(impossible)?;
-        Ok(Self { width: side(width)?, height: side(height)?, color, depth, size })
+        Ok(Self { width, height, color, depth, size })
     }
 
     /// Checks the width and height of a stored image.

@@ -9,7 +9,8 @@
 //! memory is allocated.
 //!
 //! `level` is 0 to 9. It affects only how chunks are written, like `strategy`, `filter`, `primaries`, `transfer`
-//! and `matrix`, which are preserved and have no effect here. `squeeze` of numcodecs is not supported.
+//! and `matrix`, which are preserved and have no effect here. `squeeze` chooses the dimensions of size 1 that are removed:
+//! false for none, or a list with a Boolean for each.
 //!
 //! v2 and final v3 have the codec as `imagecodecs_png`; `numcodecs.imagecodecs_png` is also read.
 //!
@@ -60,10 +61,11 @@ const EXAMPLES: &[Example] = &[
 const OTHER_PARTS: usize = 1 << 20;
 
 /// Stores each chunk as a PNG image.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Png {
     level: u8,
     compression: Compression,
+    squeeze: Option<Value>,
 }
 
 impl Png {
@@ -80,7 +82,11 @@ impl Png {
             7..=9 => Compression::High,
             _ => return Err(CodecError::configuration(format!("`level` is {level}; expected 0 to 9"))),
         };
-        Ok(Self { level, compression })
+        Ok(Self { level, compression, squeeze: None })
+    }
+
+    fn image(&self, array: &ArrayRepresentation) -> Result<Image, CodecError> {
+        Image::of(array, self.squeeze.as_ref())
     }
 }
 
@@ -92,7 +98,7 @@ impl From<Png> for CodecEntry {
 
 impl ArrayToBytesCodec for Png {
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
-        Image::of(array)?;
+        self.image(array)?;
         Ok(Size::Unknown)
     }
 
@@ -102,7 +108,7 @@ impl ArrayToBytesCodec for Png {
         decoded: &[u8],
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        let image = Image::of(array)?;
+        let image = self.image(array)?;
         if decoded.len() != image.size {
             let found = decoded.len();
             return Err(CodecError::encode(format!("the chunk has {found} bytes; expected {}", image.size)));
@@ -128,7 +134,7 @@ impl ArrayToBytesCodec for Png {
         encoded: &[u8],
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        let image = Image::of(array)?;
+        let image = self.image(array)?;
         let limits = Limits { bytes: image.size.saturating_add(OTHER_PARTS) };
         let mut decoder = Decoder::new_with_limits(std::io::Cursor::new(encoded), limits);
         decoder.set_transformations(Transformations::EXPAND);
@@ -159,8 +165,8 @@ fn failed(error: png::EncodingError) -> CodecError {
 #[derive(Deserialize)]
 struct PngConfiguration {
     level: Option<u8>,
-    strategy: Option<String>,
-    filter: Option<String>,
+    strategy: Option<Value>,
+    filter: Option<Value>,
     primaries: Option<String>,
     transfer: Option<String>,
     matrix: Option<String>,
@@ -170,11 +176,8 @@ struct PngConfiguration {
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
     let PngConfiguration { level, squeeze, strategy, filter, primaries, transfer, matrix } =
         creation.parse()?;
-    let _have_no_effect = [strategy, filter, primaries, transfer, matrix];
-    if let Some(squeeze) = squeeze {
-        return Err(CodecError::Unsupported(format!("`squeeze` is {squeeze}; expected null")));
-    }
-    let codec = Png::new(level.unwrap_or(6))?;
-    Image::of(array(decoded)?)?;
+    let _have_no_effect = ([strategy, filter], [primaries, transfer, matrix]);
+    let codec = Png { squeeze, ..Png::new(level.unwrap_or(6))? };
+    codec.image(array(decoded)?)?;
     Ok(Codec::ArrayToBytes(Arc::new(codec)))
 }

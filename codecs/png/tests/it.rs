@@ -145,6 +145,16 @@ fn what_cannot_be_an_image_is_refused() {
         assert!(matches!(result, Err(CodecError::Unsupported(_))), "{chunk:?}: {result:?}");
     }
     assert!(matches!(Png::new(10), Err(CodecError::InvalidConfiguration(_))));
-    let squeezed = created(Format::V2, NAME, r#"{"squeeze": false}"#, (&[3, 4], UINT8));
-    assert!(matches!(squeezed, Err(CodecError::Unsupported(_))), "{squeezed:?}");
+    let squeezed = created(Format::V2, NAME, r#"{"squeeze": [1, 0]}"#, (&[3, 4], UINT8));
+    assert!(matches!(squeezed, Err(CodecError::InvalidConfiguration(_))), "{squeezed:?}");
+    let unsqueezed = created(Format::V2, NAME, r#"{"squeeze": false}"#, (&[1, 1, 4, 3], UINT8));
+    assert!(matches!(unsqueezed, Err(CodecError::Unsupported(_))), "{unsqueezed:?}");
+}
+
+/// imagecodecs has numbers for strategies and filters.
+#[test]
+fn all_members_of_imagecodecs_are_read() {
+    let configuration = r#"{"level": 3, "strategy": 3, "filter": 8, "squeeze": [true, false, false, false]}"#;
+    let codec = created(Format::V2, NAME, configuration, (&[1, 1, 4, 3], UINT8)).unwrap();
+    check_lossless(&codec, &array(&[1, 1, 4, 3], UINT8), &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]).unwrap();
 }
