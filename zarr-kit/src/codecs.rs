@@ -126,6 +126,8 @@ pub use zarr_codec_transpose::Transpose;
 pub use zarr_codec_vlen_bytes::VlenBytes;
 #[cfg(feature = "codec-vlen-utf8")]
 pub use zarr_codec_vlen_utf8::VlenUtf8;
+#[cfg(feature = "codec-webp")]
+pub use zarr_codec_webp::Webp;
 #[cfg(feature = "codec-zfp")]
 pub use zarr_codec_zfp::{Zfp, ZfpMode, Zfpy};
 #[cfg(feature = "codec-zlib")]

@@ -42,6 +42,10 @@ use zarr_codec_gzip as _;
 use zarr_codec_imagecodecs_delta as _;
 #[cfg(feature = "codec-jenkins-lookup3")]
 use zarr_codec_jenkins_lookup3 as _;
+#[cfg(feature = "codec-jpeg")]
+use zarr_codec_jpeg as _;
+#[cfg(feature = "codec-jpegxl")]
+use zarr_codec_jpegxl as _;
 #[cfg(feature = "codec-json2")]
 use zarr_codec_json2 as _;
 #[cfg(feature = "codec-lz4")]
@@ -88,6 +92,8 @@ use zarr_codec_transpose as _;
 use zarr_codec_vlen_bytes as _;
 #[cfg(feature = "codec-vlen-utf8")]
 use zarr_codec_vlen_utf8 as _;
+#[cfg(feature = "codec-webp")]
+use zarr_codec_webp as _;
 #[cfg(feature = "codec-zfp")]
 use zarr_codec_zfp as _;
 #[cfg(feature = "codec-zlib")]

@@ -253,8 +253,28 @@ def of_imagecodecs() -> Iterator[str]:
         yield by_bitshuffle(0, given)
     yield by_bitshuffle(8, ramp("<f8"))
     yield from of_predictors()
+    yield from of_images()
+
+
+def of_images() -> Iterator[str]:
+    """Yields rows of the codecs for images: grey, and in colors."""
     for given in (ramp("|u1"), ramp("<u2", (2, 4, 3)), ramp("|u1", (1, 2, 3, 4))):
         yield by_numcodecs({"id": "imagecodecs_png"}, given)
+    for given in (picture((8, 11)), picture((9, 18, 3))):
+        yield by_numcodecs({"id": "imagecodecs_jpeg"}, given)
+    yield by_numcodecs({"id": "imagecodecs_jpeg", "level": 50, "subsampling": "420"}, picture((16, 24, 3)))
+    for given in (ramp("|u1"), ramp("<u2"), abs(ramp("<f4")), ramp("|u1", (2, 4, 3)), ramp("<u2", (1, 2, 3, 4))):
+        yield by_numcodecs({"id": "imagecodecs_jpegxl"}, given)
+    for given in (ramp("|u1", (2, 4, 3)), ramp("|u1", (1, 2, 3, 4))):
+        yield by_numcodecs({"id": "imagecodecs_webp"}, given)
+
+
+def picture(shape: tuple) -> np.ndarray:
+    """Returns bytes that change slowly, as in a photo."""
+    rows, columns, *samples = np.indices(shape)
+    brightness = 20 * rows + 9 * columns
+    scaled = brightness * (samples[0] + 1) // 2 + 60 * samples[0] if samples else brightness
+    return np.clip(scaled, 0, 255).astype("|u1")
 
 
 def of_predictors() -> Iterator[str]:

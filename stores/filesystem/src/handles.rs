@@ -220,7 +220,11 @@ mod tests {
         assert!(handles.of("a/").is_none());
         assert!(handles.open("a/", Known::Found, &path("a"), Opening::Later).is_none());
         std::fs::create_dir(path("a")).unwrap();
-        handles.open("a/", Known::Found, &path("a"), Opening::Later).unwrap().create_new("t".as_ref()).unwrap();
+        handles
+            .open("a/", Known::Found, &path("a"), Opening::Later)
+            .unwrap()
+            .create_new("t".as_ref())
+            .unwrap();
         assert!(path("a/t").is_file());
         for other in 0..100 {
             handles.open(&other.to_string(), Known::Found, root.path(), Opening::Later);

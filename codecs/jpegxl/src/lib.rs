@@ -1,0 +1,167 @@
+//! The `imagecodecs_jpegxl` codec: reads chunks that are JPEG XL images.
+//!
+//! Array to bytes, for `uint8`, `uint16` and `float32`; only decodes. After dimensions of size 1 are removed, a chunk has
+//! one or two dimensions, which are the rows and columns of a grey image, or a third one with 2 to 4 samples: grey and
+//! another channel, or red, green and blue, and another channel. Animations are not read. Lossless images decode to the
+//! same elements as with other programs; those of lossy images differ by rounding.
+//!
+//! The dimensions in the image are compared with the chunk before it is decoded, and the memory of the decoder is limited.
+//!
+//! | member | meaning |
+//! |---|---|
+//! | `squeeze` | the dimensions of size 1 that are removed; false for none |
+//! | `index` | 0, the first image |
+//! | `keeporientation`, `planar` | true is not supported |
+//! | `bitspersample` | the bits of an integer that are used |
+//!
+//! `level`, `effort`, `distance`, `lossless`, `decodingspeed`, `photometric`, `usecontainer` and `numthreads` affect only
+//! how chunks are written, and have no effect here.
+//!
+//! v2 and final v3 have the codec as `imagecodecs_jpegxl`; `numcodecs.imagecodecs_jpegxl` is also read.
+//!
+//! Source: `Jpegxl` in imagecodecs; ISO/IEC 18181.
+
+mod image;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_plugin_kit::array;
+use zarr_plugin_kit::images::ImageShape;
+use zarr_plugin_kit::numbers::Number;
+use zarr_spec::codec::{ArrayToBytesCodec, CodecResult};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Loss, Output,
+    Representation, Size, Value,
+};
+
+use image::{Sample, opened, rendered};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_jpegxl")
+            .with_id("imagecodecs_jpegxl")
+            .with_aliases(&["numcodecs.imagecodecs_jpegxl"]),
+        &create,
+    )
+    .configuration::<JpegxlConfiguration>()
+    .about("Reads chunks that are JPEG XL images.", EXAMPLES)
+    .decodes_only()
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_jpegxl", "configuration": {"lossless": true}}"#)
+        .with_data_types(&["uint8", "uint16", "float32"])
+        .with_shape(&[4, 6]),
+    Example::v3(r#"{"name": "imagecodecs_jpegxl", "configuration": {"distance": 1.0}}"#)
+        .with_data_types(&["uint8"])
+        .with_shape(&[1, 4, 6, 3])
+        .with_loss(Loss::Unbounded),
+    Example::v2(
+        r#"{"id": "imagecodecs_jpegxl", "level": null, "effort": null, "distance": null, "lossless": true,
+            "decodingspeed": null, "photometric": null, "bitspersample": null, "planar": null,
+            "usecontainer": null, "index": null, "keeporientation": null, "numthreads": null,
+            "squeeze": null}"#,
+    )
+    .with_data_types(&["uint8", "uint16", "float32"])
+    .with_shape(&[4, 6]),
+];
+
+/// Reads chunks that are JPEG XL images.
+#[derive(Debug)]
+struct Jpegxl {
+    squeeze: Option<Value>,
+}
+
+/// The image for a chunk.
+#[derive(Debug, Clone, Copy)]
+struct Expected {
+    image: ImageShape,
+    sample: Sample,
+    /// The number of samples.
+    count: usize,
+}
+
+impl Jpegxl {
+    fn expected(&self, array: &ArrayRepresentation) -> CodecResult<Expected> {
+        let image = ImageShape::of(array, self.squeeze.as_ref())?;
+        let sample = match Number::of(&*array.data_type) {
+            Some(Number::U8) => Sample::U8,
+            Some(Number::U16) => Sample::U16,
+            Some(Number::F32) => Sample::F32,
+            _ => {
+                let name = array.data_type.name();
+                return Err(CodecError::Unsupported(format!(
+                    "elements are `{name}`; expected `uint8`, `uint16` or `float32`"
+                )));
+            }
+        };
+        let count = array.element_count().filter(|count| count.checked_mul(sample.size()).is_some());
+        match (count, image.samples) {
+            (Some(count), 1..=4) => Ok(Expected { image, sample, count }),
+            _ => Err(CodecError::Unsupported(format!(
+                "a chunk of shape {:?} is not a JPEG XL image; expected rows, columns and up to 4 samples",
+                array.shape
+            ))),
+        }
+    }
+}
+
+impl ArrayToBytesCodec for Jpegxl {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size> {
+        self.expected(array)?;
+        Ok(Size::Unknown)
+    }
+
+    fn encode(&self, _: &ArrayRepresentation, _decoded: &[u8], _encoded: &mut Output<'_>) -> CodecResult {
+        Err(CodecError::decodes_only())
+    }
+
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
+        let expected = self.expected(array)?;
+        let size = expected.count * expected.sample.size();
+        let room = &mut decoded.spare(size)?[..size];
+        let image = opened(encoded, &expected)?;
+        rendered(&image, &expected, room)?;
+        decoded.advance(size);
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct JpegxlConfiguration {
+    squeeze: Option<Value>,
+    index: Option<u64>,
+    keeporientation: Option<bool>,
+    planar: Option<bool>,
+    bitspersample: Option<u8>,
+    level: Option<Value>,
+    effort: Option<Value>,
+    distance: Option<Value>,
+    lossless: Option<Value>,
+    decodingspeed: Option<Value>,
+    photometric: Option<Value>,
+    usecontainer: Option<Value>,
+    numthreads: Option<Value>,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
+    let configuration: JpegxlConfiguration = creation.parse()?;
+    let JpegxlConfiguration { index, keeporientation, planar, squeeze, .. } = configuration;
+    let _have_no_effect = (
+        [configuration.level, configuration.effort, configuration.distance, configuration.lossless],
+        [configuration.decodingspeed, configuration.photometric, configuration.usecontainer],
+        (configuration.numthreads, configuration.bitspersample),
+    );
+    if let Some(index) = index.filter(|&index| index != 0) {
+        return Err(CodecError::Unsupported(format!("`index` is {index}; expected 0")));
+    }
+    for (member, value) in [("keeporientation", keeporientation), ("planar", planar)] {
+        if value == Some(true) {
+            return Err(CodecError::Unsupported(format!("`{member}` is true; expected null or false")));
+        }
+    }
+    let codec = Jpegxl { squeeze };
+    codec.expected(array(decoded)?)?;
+    Ok(Codec::ArrayToBytes(Arc::new(codec)))
+}
