@@ -53,7 +53,13 @@ impl Source {
         let feature = "feature `reference-parquet` of crate `zarr-kit`";
         Err(Invalid::new(format!("`{name}` has references in Parquet files, which need {feature}")).into())
     }
+}
 
+#[cfg_attr(
+    not(feature = "parquet"),
+    expect(unused_variables, reason = "only Parquet files name targets by URL")
+)]
+impl Source {
     pub(crate) fn find(&self, key: &Key, allowed: &Allowed) -> StoreResult<Option<Found>> {
         match self {
             Self::Json(listed) => Ok(listed.find(key)),

@@ -20,11 +20,18 @@ pub(super) fn step(run: &mut Run<'_>) -> Result<Outcome, String> {
     let output = command.output().map_err(|error| format!("{}: {error}", shown(&command)))?;
     let messages = String::from_utf8_lossy(&output.stderr);
     let others = messages.lines().filter(|line| !line.contains("aborting upload due to dry run"));
-    others.filter(|line| !line.is_empty()).for_each(|line| eprintln!("{line}"));
+    let others: Vec<&str> = others.filter(|line| !line.is_empty()).collect();
+    others.iter().for_each(|line| eprintln!("{line}"));
     Ok(match output.status.success() {
+        true if has_warning(&others) => Outcome::Failed(format!("{}: warnings", shown(&command))),
         true => Outcome::Passed,
         false => failure(&messages, &shown(&command)),
     })
+}
+
+/// Returns whether a package has warnings. Other checks compile it with the features that the rest of the workspace needs.
+fn has_warning(messages: &[&str]) -> bool {
+    messages.iter().any(|line| line.starts_with("warning: "))
 }
 
 fn failure(messages: &str, command: &str) -> Outcome {
@@ -37,6 +44,12 @@ fn failure(messages: &str, command: &str) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_warning_is_found_by_its_first_line() {
+        assert!(has_warning(&["warning: unused variable: `a`", "  --> src/a.rs:1:2"]));
+        assert!(!has_warning(&["   Compiling a v0.1.0", "  = note: the warning: is off"]));
+    }
 
     #[test]
     fn only_a_registry_that_cannot_be_reached_is_a_skip() {
