@@ -88,6 +88,8 @@ pub use zarr_codec_imagecodecs_delta::ImagecodecsDelta;
 pub use zarr_codec_jenkins_lookup3::JenkinsLookup3;
 #[cfg(feature = "codec-json2")]
 pub use zarr_codec_json2::Json2;
+#[cfg(feature = "codec-lerc")]
+pub use zarr_codec_lerc::Lerc;
 #[cfg(feature = "codec-lz4")]
 pub use zarr_codec_lz4::Lz4;
 #[cfg(feature = "codec-lz4h5")]

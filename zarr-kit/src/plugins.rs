@@ -48,6 +48,8 @@ use zarr_codec_jpeg as _;
 use zarr_codec_jpegxl as _;
 #[cfg(feature = "codec-json2")]
 use zarr_codec_json2 as _;
+#[cfg(feature = "codec-lerc")]
+use zarr_codec_lerc as _;
 #[cfg(feature = "codec-lz4")]
 use zarr_codec_lz4 as _;
 #[cfg(feature = "codec-lz4h5")]

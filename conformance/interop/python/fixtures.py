@@ -267,6 +267,9 @@ def of_images() -> Iterator[str]:
         yield by_numcodecs({"id": "imagecodecs_jpegxl"}, given)
     for given in (ramp("|u1", (2, 4, 3)), ramp("|u1", (1, 2, 3, 4))):
         yield by_numcodecs({"id": "imagecodecs_webp"}, given)
+    for given in (ramp("|u1"), ramp("<i2"), ramp("<f8"), ramp("<u2", (1, 2, 4, 3))):
+        yield by_numcodecs({"id": "imagecodecs_lerc"}, given)
+    yield by_numcodecs({"id": "imagecodecs_lerc", "level": 0.5}, ramp("<f4"))
 
 
 def picture(shape: tuple) -> np.ndarray:

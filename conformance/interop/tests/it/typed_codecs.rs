@@ -129,6 +129,7 @@ fn array_to_bytes() -> Vec<Case> {
                    "equal_pages_up_to": 64}),
         ),
         case("uint8", Png::new(9).unwrap(), "imagecodecs_png", json!({"level": 9})),
+        case("float32", Lerc::new(0.5).unwrap(), "imagecodecs_lerc", json!({"level": 0.5})),
         case("string", VlenUtf8, "vlen-utf8", Value::Null),
         case("bytes", VlenBytes, "vlen-bytes", Value::Null),
         case("uint8", Webp::default(), "imagecodecs_webp", json!({"lossless": true})),
@@ -271,6 +272,7 @@ fn parameters_outside_of_their_range_are_errors() {
         Bitshuffle::new(0, 0).unwrap_err(),
         Lz4h5::new(0).unwrap_err(),
         Png::new(10).unwrap_err(),
+        Lerc::new(-1.0).unwrap_err(),
         Lzma::new(&LzmaConfiguration { preset: Some(10), ..LzmaConfiguration::default() }).unwrap_err(),
     ];
     for error in errors {
