@@ -15,6 +15,7 @@
 //! | `squeeze` | the dimensions of size 1 that are removed; false for none |
 //! | `lossless` | true, for the lossless process of the standard, is not supported |
 //! | `bitspersample` | 8 |
+//! | `fancyupsampling` | false, for colors without interpolation, is not supported |
 //!
 //! `level`, `subsampling`, `optimize`, `smoothing` and `predictor` affect only how chunks are written, and have no effect
 //! here.
@@ -94,6 +95,11 @@ impl Jpeg {
     fn new(configuration: JpegConfiguration) -> CodecResult<Self> {
         if configuration.lossless == Some(true) {
             return Err(CodecError::Unsupported("`lossless` is true; expected null or false".to_owned()));
+        }
+        if configuration.fancyupsampling == Some(false) {
+            return Err(CodecError::Unsupported(
+                "`fancyupsampling` is false; expected null or true".to_owned(),
+            ));
         }
         if let Some(bits) = configuration.bitspersample.filter(|&bits| bits != 8) {
             return Err(CodecError::Unsupported(format!("`bitspersample` is {bits}; expected 8")));
@@ -179,6 +185,7 @@ struct JpegConfiguration {
     colorspace_jpeg: Option<Value>,
     lossless: Option<bool>,
     squeeze: Option<Value>,
+    fancyupsampling: Option<bool>,
     level: Option<Value>,
     subsampling: Option<Value>,
     optimize: Option<Value>,

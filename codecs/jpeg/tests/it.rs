@@ -162,6 +162,7 @@ fn what_is_not_supported_is_refused() {
     for (configuration, member) in [
         (r#"{"lossless": true}"#, "lossless"),
         (r#"{"bitspersample": 12}"#, "bitspersample"),
+        (r#"{"fancyupsampling": false}"#, "fancyupsampling"),
         (r#"{"colorspace_jpeg": "CMYK"}"#, "colorspace_jpeg"),
         (r#"{"colorspace_data": 5}"#, "colorspace_data"),
         (r#"{"colorspace_data": "YCBCR", "colorspace_jpeg": "RGB"}"#, "colorspace_data"),

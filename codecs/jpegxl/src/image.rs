@@ -88,7 +88,8 @@ fn check(image: &JxlImage, expected: &Expected) -> CodecResult {
             (Sample::F32, BitDepth::FloatSample { bits_per_sample, .. }) => bits_per_sample == 32,
             _ => false,
         };
-        if !is_expected {
+        // One scale applies to all channels.
+        if !is_expected || depth != header.bit_depth {
             return Err(CodecError::corrupt(format!(
                 "samples are {depth:?}; expected {:?}",
                 expected.sample

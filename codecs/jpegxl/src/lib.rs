@@ -14,8 +14,8 @@
 //! | `keeporientation`, `planar` | true is not supported |
 //! | `bitspersample` | the bits of an integer that are used |
 //!
-//! `level`, `effort`, `distance`, `lossless`, `decodingspeed`, `photometric`, `usecontainer` and `numthreads` affect only
-//! how chunks are written, and have no effect here.
+//! `level`, `effort`, `distance`, `lossless`, `decodingspeed`, `photometric`, `primaries`, `transfer`,
+//! `perceptualheuristics`, `usecontainer` and `numthreads` affect only how chunks are written, and have no effect here.
 //!
 //! v2 and final v3 have the codec as `imagecodecs_jpegxl`; `numcodecs.imagecodecs_jpegxl` is also read.
 //!
@@ -141,6 +141,9 @@ struct JpegxlConfiguration {
     lossless: Option<Value>,
     decodingspeed: Option<Value>,
     photometric: Option<Value>,
+    primaries: Option<Value>,
+    transfer: Option<Value>,
+    perceptualheuristics: Option<Value>,
     usecontainer: Option<Value>,
     numthreads: Option<Value>,
 }
@@ -151,6 +154,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Code
     let _have_no_effect = (
         [configuration.level, configuration.effort, configuration.distance, configuration.lossless],
         [configuration.decodingspeed, configuration.photometric, configuration.usecontainer],
+        [configuration.primaries, configuration.transfer, configuration.perceptualheuristics],
         (configuration.numthreads, configuration.bitspersample),
     );
     if let Some(index) = index.filter(|&index| index != 0) {

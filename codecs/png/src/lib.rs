@@ -167,16 +167,16 @@ struct PngConfiguration {
     level: Option<u8>,
     strategy: Option<Value>,
     filter: Option<Value>,
-    primaries: Option<String>,
-    transfer: Option<String>,
-    matrix: Option<String>,
+    primaries: Option<Value>,
+    transfer: Option<Value>,
+    matrix: Option<Value>,
     squeeze: Option<Value>,
 }
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
     let PngConfiguration { level, squeeze, strategy, filter, primaries, transfer, matrix } =
         creation.parse()?;
-    let _have_no_effect = ([strategy, filter], [primaries, transfer, matrix]);
+    let _have_no_effect = [strategy, filter, primaries, transfer, matrix];
     let codec = Png { squeeze, ..Png::new(level.unwrap_or(6))? };
     codec.image(array(decoded)?)?;
     Ok(Codec::ArrayToBytes(Arc::new(codec)))

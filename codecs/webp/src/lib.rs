@@ -13,7 +13,8 @@
 //! | `hasalpha` | false: the alpha of images is left out if the chunk has three samples |
 //! | `index` | 0, the first image |
 //!
-//! `level`, `lossless`, `method` and `numthreads` affect only how other programs write chunks, and have no effect here.
+//! `level`, `lossless`, `method`, `delay` and `numthreads` affect only how other programs write chunks, and have no effect
+//! here.
 //!
 //! v2 and final v3 have the codec as `imagecodecs_webp`; `numcodecs.imagecodecs_webp` is also read.
 //!
@@ -158,13 +159,14 @@ struct WebpConfiguration {
     level: Option<Value>,
     lossless: Option<bool>,
     method: Option<Value>,
+    delay: Option<Value>,
     numthreads: Option<Value>,
 }
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
-    let WebpConfiguration { squeeze, hasalpha, index, level, lossless, method, numthreads } =
+    let WebpConfiguration { squeeze, hasalpha, index, level, lossless, method, delay, numthreads } =
         creation.parse()?;
-    let _have_no_effect = (lossless, [level, method, numthreads]);
+    let _have_no_effect = (lossless, [level, method, delay, numthreads]);
     if let Some(index) = index.filter(|&index| index != 0) {
         return Err(CodecError::Unsupported(format!("`index` is {index}; expected 0")));
     }

@@ -42,8 +42,12 @@ class Zarr3:
     """zarr-python 3."""
 
     def __init__(self) -> None:
+        import imagecodecs.numcodecs
+        import imagecodecs.zarr
         import zarr
 
+        imagecodecs.numcodecs.register_codecs(verbose=False)
+        imagecodecs.zarr.register_codecs(verbose=False)
         self.zarr = zarr
 
     def array(self, store: Path, case: dict) -> tuple[np.ndarray, dict | None]:

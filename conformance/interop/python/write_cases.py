@@ -17,6 +17,7 @@ MODULES = {
     "tensorstore": "writers.with_tensorstore",
     "numcodecs": "writers.with_numcodecs",
     "numeric": "writers.with_numeric",
+    "images": "writers.with_images",
 }
 
 

@@ -85,6 +85,8 @@ pub enum Writer {
     Numcodecs,
     /// zarr-python 3 and numcodecs: v2 and v3, numeric codecs.
     Numeric,
+    /// zarr-python 3 and imagecodecs: v2 and v3, images.
+    Images,
     /// The output of [`Writer::Zarr2Draft`], relabelled as the draft with codec lists.
     Relabelled,
     /// GDAL 3.6: its dialect of the draft before codec lists.
@@ -100,6 +102,7 @@ impl Writer {
             Self::Tensorstore => "tensorstore",
             Self::Numcodecs => "numcodecs",
             Self::Numeric => "numeric",
+            Self::Images => "images",
             Self::Relabelled => "relabelled",
             Self::Gdal => "gdal",
         }
@@ -185,7 +188,7 @@ fn write(writer: Writer) -> Result<PathBuf, String> {
         Writer::Zarr2 | Writer::Zarr2Draft => {
             (environment(Packages::Zarr2)?, vec![scripts().join("write_cases.py")])
         }
-        Writer::Zarr3 | Writer::Tensorstore | Writer::Numcodecs | Writer::Numeric => {
+        Writer::Zarr3 | Writer::Tensorstore | Writer::Numcodecs | Writer::Numeric | Writer::Images => {
             (environment(Packages::Zarr3)?, vec![scripts().join("write_cases.py")])
         }
         Writer::Relabelled => (
