@@ -23,9 +23,18 @@ def with_bytes(elements: np.ndarray) -> np.ndarray:
     return np.asarray(Bytes(elements)) if elements.dtype.itemsize == 0 else elements
 
 
+def spec(store: Path, path: str) -> dict:
+    """Returns the driver and the place of an array in a folder, a zip archive or an N5 container."""
+    if store.suffix in (".zip", ".ozx"):
+        # Archives in this suite contain v3.
+        kvstore = {"driver": "zip", "base": f"file://{store}", "path": f"{path}/" if path else ""}
+        return {"driver": "zarr3", "kvstore": kvstore}
+    folder = store.joinpath(*path.split("/"))
+    drivers = {".zarray": "zarr", "attributes.json": "n5"}
+    driver = next((name for file, name in drivers.items() if (folder / file).exists()), "zarr3")
+    return {"driver": driver, "kvstore": {"driver": "file", "path": f"{folder}/"}}
+
+
 store, path, out = sys.argv[1:]
-folder = Path(store).joinpath(*path.strip("/").split("/"))
-driver = "zarr" if (folder / ".zarray").exists() else "zarr3"
-spec = {"driver": driver, "kvstore": {"driver": "file", "path": f"{folder}/"}}
-elements = tensorstore.open(spec, open=True, read=True).result().read().result()
+elements = tensorstore.open(spec(Path(store), path.strip("/")), open=True, read=True).result().read().result()
 Path(out).write_bytes(raw_bytes(with_bytes(elements)))

@@ -25,5 +25,5 @@ mod scores;
 pub use examples::{Example, Expectation, FormatName, all};
 pub use expected::Known;
 pub use generated::{Cell, Generated};
-pub use reader::{Limits, Outcome, Reader, Reading, is_available};
+pub use reader::{Limits, Outcome, Reader, Reading, Stored, is_available};
 pub use scores::{Scores, page};

@@ -10,7 +10,7 @@
 //! - `preset`: null, or 0 (fastest) to 9 (smallest), plus 2^31 for the slower variant of each; 6 if null;
 //! - `filters`: null, or a list of [`Filter`]s instead of a preset; required for a raw stream.
 //!
-//! In the draft, the member `delta` that GDAL writes is also read: the distance of a delta filter.
+//! In v2 and the draft, the member `delta` that GDAL writes is also read: the distance of a delta filter.
 //!
 //! Final v3 has the codec as `numcodecs.lzma`. The v3 draft does not define it: documents get a URI of this
 //! project, and a URI that other programs use is also read.
@@ -273,7 +273,7 @@ fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, C
     Ok(Codec::BytesToBytes(Arc::new(Lzma::new(&configuration(creation)?)?)))
 }
 
-/// The configuration that GDAL writes in the draft: an xz file without a check, whose bytes pass a delta filter.
+/// The configuration that GDAL writes in v2 and the draft: an xz file without a check, whose bytes pass a delta filter.
 #[derive(Deserialize)]
 struct GdalConfiguration {
     preset: Option<u32>,
@@ -282,7 +282,7 @@ struct GdalConfiguration {
 
 fn configuration(creation: &Creation<'_>) -> Result<LzmaConfiguration, CodecError> {
     let has_delta = creation.configuration.as_object().is_some_and(|members| members.contains("delta"));
-    if creation.format != Format::V3Draft || !has_delta {
+    if creation.format == Format::V3 || !has_delta {
         return Ok(creation.parse()?);
     }
     let GdalConfiguration { preset, delta } = creation.parse()?;

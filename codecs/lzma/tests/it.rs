@@ -332,13 +332,15 @@ fn the_delta_of_gdal_is_a_filter() {
     let gdal = r#"{"preset":1,"delta":4}"#;
     let filters =
         r#"{"format":1,"check":0,"preset":null,"filters":[{"id":3,"dist":4},{"id":33,"preset":1}]}"#;
-    let translated = translate(Format::V3Draft, old, gdal, &BYTES, Format::V3).unwrap();
-    assert_eq!(translated, (Some("numcodecs.lzma"), filters.to_owned()));
-    let created = create(Format::V3Draft, old, gdal, Mode::Lenient, &BYTES).unwrap();
-    assert_eq!(created.warnings.len(), 1);
-    assert!(create(Format::V3Draft, old, gdal, Mode::Strict, &BYTES).is_err());
+    for (format, name) in [(Format::V2, "lzma"), (Format::V3Draft, old)] {
+        let translated = translate(format, name, gdal, &BYTES, Format::V3).unwrap();
+        assert_eq!(translated, (Some("numcodecs.lzma"), filters.to_owned()));
+        let created = create(format, name, gdal, Mode::Lenient, &BYTES).unwrap();
+        assert_eq!(created.warnings.len(), 1);
+        assert!(create(format, name, gdal, Mode::Strict, &BYTES).is_err());
+        check_lossless(&created.codec, &array(&[16], types::UINT8), b"0123456789abcdef").unwrap();
+    }
     assert!(create(Format::V3, "numcodecs.lzma", gdal, Mode::Lenient, &BYTES).is_err());
-    check_lossless(&created.codec, &array(&[16], types::UINT8), b"0123456789abcdef").unwrap();
 }
 
 #[test]

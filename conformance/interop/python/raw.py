@@ -5,6 +5,7 @@ part, structured types packed field by field, fixed strings padded with NUL (`U`
 datetimes int64, and items of variable length a u32 little endian byte length followed by the bytes.
 """
 
+import json
 import struct
 import sys
 
@@ -16,6 +17,21 @@ def raw_bytes(elements: np.ndarray) -> bytes:
     if elements.dtype.kind in "OT":
         return b"".join(map(item_bytes, elements.ravel().tolist()))
     return field_bytes(elements).tobytes()
+
+
+def objects_as_text(elements: np.ndarray) -> np.ndarray:
+    """Returns the elements. Objects other than texts, bytes and arrays are JSON, and arrays are their bytes."""
+    if elements.dtype.kind != "O":
+        return elements
+    return np.array([as_text(item) for item in elements.ravel()] + [None], dtype=object)[:-1]
+
+
+def as_text(item: object) -> str | bytes:
+    if isinstance(item, str | bytes):
+        return item
+    if isinstance(item, np.ndarray):
+        return item.tobytes()
+    return json.dumps(item, ensure_ascii=False, separators=(",", ":"))
 
 
 def item_bytes(item: object) -> bytes:

@@ -33,6 +33,8 @@ pub enum Packages {
     References,
     /// zarr-python 2.18 with LMDB.
     Databases,
+    /// The packages of a file in `python/wild`.
+    Wild(&'static str),
 }
 
 impl Packages {
@@ -44,6 +46,7 @@ impl Packages {
             Self::Xarray => "xarray",
             Self::References => "references",
             Self::Databases => "databases",
+            Self::Wild(name) => name,
         }
     }
 
@@ -55,6 +58,7 @@ impl Packages {
             Self::Xarray => "copies/requirements.txt".to_owned(),
             Self::References => "references/requirements.txt".to_owned(),
             Self::Databases => "databases/requirements.txt".to_owned(),
+            Self::Wild(name) => format!("wild/{name}.txt"),
         }
     }
 
@@ -62,7 +66,7 @@ impl Packages {
     /// 3; zarr-python 2.18 has no wheels for 3.14.
     fn pythons(self) -> &'static [&'static str] {
         match self {
-            Self::Zarr2 | Self::Databases => &["python3.13", "python3.12"],
+            Self::Zarr2 | Self::Databases | Self::Wild(_) => &["python3.13", "python3.12"],
             Self::Zarr3 | Self::ObjectStores | Self::Xarray | Self::References => {
                 &["python3.14", "python3.13", "python3.12"]
             }
@@ -195,12 +199,7 @@ fn write(writer: Writer) -> Result<PathBuf, String> {
             environment(Packages::Zarr3)?,
             vec![scripts().join("relabel_draft.py"), write(Writer::Zarr2Draft)?],
         ),
-        Writer::Gdal => {
-            let python = PathBuf::from("/usr/bin/python3");
-            run(Command::new(&python).args(["-c", "import numpy; from osgeo import gdal"]))
-                .map_err(|_| "no GDAL for /usr/bin/python3 (Debian: python3-gdal)".to_owned())?;
-            (python, vec![scripts().join("gdal_write.py")])
-        }
+        Writer::Gdal => (gdal()?.0, vec![scripts().join("gdal_write.py")]),
     };
     let directory = kept().join(format!("data-{:016x}", hash_of_scripts(&python)?)).join(writer.name());
     once(&directory, |partial| {
@@ -221,6 +220,34 @@ fn write(writer: Writer) -> Result<PathBuf, String> {
         Ok(())
     })?;
     Ok(directory)
+}
+
+/// Returns the interpreter of the system with the bindings of GDAL, and the version of GDAL.
+///
+/// # Errors
+///
+/// If they are not installed.
+pub fn gdal() -> Result<(PathBuf, String), String> {
+    let python = PathBuf::from("/usr/bin/python3");
+    let program = "import numpy; from osgeo import gdal; print(gdal.__version__)";
+    let version = run(Command::new(&python).args(["-c", program]))
+        .map_err(|_| "no GDAL for /usr/bin/python3 (Debian: python3-gdal)".to_owned())?;
+    Ok((python, version.trim().to_owned()))
+}
+
+/// Returns a folder whose `node_modules` has a package of npm, for example `azurite@3.35.0`.
+///
+/// # Errors
+///
+/// If the machine does not have Node and npm, or cannot install the package.
+pub fn node_package(package: &str) -> Result<PathBuf, String> {
+    let folder = kept().join(package.replace('@', "-"));
+    once(&folder, |partial| {
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]);
+        run(npm.arg(partial).arg(package)).map(drop)
+    })?;
+    Ok(folder)
 }
 
 /// Runs one of the scripts; returns its output and whether it succeeded.

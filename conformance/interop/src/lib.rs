@@ -22,6 +22,7 @@ pub mod reference;
 pub mod samples;
 pub mod stopping;
 pub mod v3;
+pub mod wild;
 
 pub use browser::Browser;
 pub use cases::Case;

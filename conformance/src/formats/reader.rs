@@ -123,6 +123,17 @@ impl Reading {
     }
 }
 
+/// An array of a store that exists, and the expected behavior of a reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stored<'a> {
+    /// The location of the store.
+    pub store: &'a Path,
+    /// The path of the array.
+    pub array: &'a str,
+    /// The expected behavior.
+    pub expectation: &'a Expectation,
+}
+
 /// The resource limits for one example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -192,13 +203,28 @@ impl Reader {
     pub fn read(&self, example: &'static Example, folder: &Path) -> io::Result<Reading> {
         let store = folder.join(&example.id);
         example.write_to(&store)?;
-        let beside = |end: &str| -> PathBuf { folder.join(format!("{}.{end}", example.id)) };
-        let out = beside("out");
-        let complaints = beside("err");
-        remove(&out)?;
         let start = Instant::now();
-        let ended = self.run(&self.command_line(&store, &example.array, &out), &complaints)?;
-        let time = start.elapsed();
+        let stored = Stored { store: &store, array: &example.array, expectation: &example.expectation };
+        let (outcome, note) = self.read_stored(&stored, &store)?;
+        Ok(Reading { time: start.elapsed(), ..Reading::new(example, outcome, note) })
+    }
+
+    /// Reads an array of a store that exists; returns the outcome, and a note as in [`Reading::note`]. Files of the run
+    /// have the name `scratch` with endings, and are removed.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the file system, and of starting a shell.
+    pub fn read_stored(&self, stored: &Stored<'_>, scratch: &Path) -> io::Result<(Outcome, String)> {
+        let with = |end: &str| -> PathBuf {
+            let mut name = scratch.as_os_str().to_owned();
+            name.push(end);
+            name.into()
+        };
+        let out = with(".out");
+        let complaints = with(".err");
+        remove(&out)?;
+        let ended = self.run(&self.command_line(stored.store, stored.array, &out), &complaints)?;
         let said = fs::read(&complaints)?;
         remove(&complaints)?;
         let elements = match fs::read(&out) {
@@ -206,9 +232,7 @@ impl Reader {
             elements => Some(elements?),
         };
         remove(&out)?;
-        let (outcome, note) =
-            judge(&example.expectation, ended, elements.as_deref(), &String::from_utf8_lossy(&said));
-        Ok(Reading { time, ..Reading::new(example, outcome, note) })
+        Ok(judge(stored.expectation, ended, elements.as_deref(), &String::from_utf8_lossy(&said)))
     }
 
     /// Returns the command for one array.

@@ -1,12 +1,11 @@
 //! Azurite, the emulator of Azure Blob Storage, which npm installs and Node runs.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use serde::Deserialize;
 
-use super::{kept, once, run, scripts, skip};
+use super::{node_package, scripts, skip};
 
 /// The package and its version.
 const PACKAGE: &str = "azurite@3.35.0";
@@ -66,7 +65,7 @@ pub fn azurite() -> Option<Azurite> {
 }
 
 fn start() -> Result<Azurite, String> {
-    let folder = installed()?;
+    let folder = node_package(PACKAGE)?;
     let script = scripts().with_file_name("node").join("azurite.mjs");
     let mut command = Command::new("node");
     command.arg(script).arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -77,15 +76,4 @@ fn start() -> Result<Azurite, String> {
     BufReader::new(output).read_line(&mut line).map_err(|error| format!("azurite.mjs: {error}"))?;
     let access = serde_json::from_str(&line).map_err(|error| format!("azurite.mjs: {error}: `{line}`"))?;
     Ok(Azurite { access, process, input })
-}
-
-/// Returns the folder of the installed package.
-fn installed() -> Result<PathBuf, String> {
-    let folder = kept().join(PACKAGE.replace('@', "-"));
-    once(&folder, |partial| {
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]);
-        run(npm.arg(partial).arg(PACKAGE)).map(drop)
-    })?;
-    Ok(folder)
 }

@@ -13,6 +13,8 @@ use zarr_conformance::formats::{
 use zarr_interop::{Forks, Packages, environment, python};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Order, Selection, open_store};
 
+mod in_the_wild;
+
 /// A reader, and its recorded behaviour.
 struct Measured {
     /// The file in `conformance/adapters` that lists its known failures.
@@ -34,9 +36,10 @@ const BOTH: &[FormatName] = &[FormatName::V2, FormatName::V3];
 fn measured() -> Option<Vec<Measured>> {
     let new = python(Packages::Zarr3)?;
     let old = python(Packages::Zarr2)?;
-    let new_zarr_python = Script::new(&new, "zarr_python.py", "zarr");
-    let old_zarr_python = Script::new(&old, "zarr_python.py", "zarr");
-    let tensorstore = Script::new(&new, "tensorstore_read.py", "tensorstore");
+    let new_zarr_python =
+        Script::new(&new, "zarr_python.py", &["zarr", "imagecodecs.numcodecs", "imagecodecs.zarr"]);
+    let old_zarr_python = Script::new(&old, "zarr_python.py", &["zarr"]);
+    let tensorstore = Script::new(&new, "tensorstore_read.py", &["tensorstore"]);
     let program = |file: &str| format!("'{file}' {{store}} {{array}} {{out}}");
     Some(vec![
         Measured {
@@ -82,7 +85,7 @@ fn measured() -> Option<Vec<Measured>> {
     ])
 }
 
-/// A script of the folder `adapters`, which reads with the package `module`.
+/// A script of the folder `adapters`, which reads with the packages `modules`.
 struct Script {
     command: String,
     forks: Option<Forks>,
@@ -90,12 +93,13 @@ struct Script {
 
 impl Script {
     /// Imports of the packages take longer than reads, so forks of one process run the script where the system has them.
-    fn new(python: &Path, name: &str, module: &str) -> Self {
+    fn new(python: &Path, name: &str, modules: &[&str]) -> Self {
         let script = adapters().join(name);
         let mut command = format!("PYTHONDONTWRITEBYTECODE=1 '{}' '{}'", python.display(), script.display());
         let mut forks = None;
         if cfg!(target_os = "linux") {
-            let started = Forks::start(python, &["numpy", module], Limits::default()).unwrap();
+            let modules = [&["numpy"], modules].concat();
+            let started = Forks::start(python, &modules, Limits::default()).unwrap();
             command = started.command(&script);
             forks = Some(started);
         }
@@ -141,7 +145,7 @@ fn list(reader: &Measured, readings: &[Reading]) -> String {
 /// scores` sets it.
 #[test]
 fn every_reader_behaves_as_recorded_and_the_page_is_up_to_date() {
-    let Some(measured) = measured() else { return };
+    let (Some(measured), Some(programs)) = (measured(), in_the_wild::programs()) else { return };
     let writes = std::env::var_os("ZARR_WRITE_SCORES").is_some();
     let mut scores = Vec::new();
     let mut surprises = Vec::new();
@@ -162,14 +166,11 @@ fn every_reader_behaves_as_recorded_and_the_page_is_up_to_date() {
         assert!(peer.failures().next().is_some(), "{} does not fail any more", peer.reader);
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md");
+    let page = page(&scores) + &in_the_wild::section(&programs);
     if writes {
-        fs::write(&file, page(&scores)).unwrap();
+        fs::write(&file, &page).unwrap();
     }
-    assert_eq!(
-        fs::read_to_string(&file).unwrap(),
-        page(&scores),
-        "run `cargo xtask scores` to update the page"
-    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), page, "run `cargo xtask scores` to update the page");
 }
 
 /// Writes a generated example below a folder with this engine.

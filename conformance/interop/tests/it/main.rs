@@ -62,6 +62,7 @@ mod third_party;
 mod threads;
 mod typed_codecs;
 mod typed_reads;
+mod wild;
 mod writes;
 mod writes_codecs;
 mod zip_archives;

@@ -1,0 +1,147 @@
+//! Data in the wild: every element of every array that is stored in `conformance/formats/wild` is read.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::Path;
+
+use zarr_conformance::hex;
+use zarr_interop::environment::run_script;
+use zarr_interop::wild::{Family, WildArray, families, folder};
+use zarr_interop::{Packages, python, raw, wild};
+use zarr_kit::{Context, EntryKind, Error, Hierarchy, NodePath, Selection, open_store};
+
+/// Arrays that are not read: the family, the end of the path of the array, and a part of the message.
+const REFUSED: &[(&str, &str, &str)] = &[
+    ("imagecodecs", "/blosc2", "codec `imagecodecs_blosc2` is unknown"),
+    ("imagecodecs", "/packbits", "codec `imagecodecs_packbits` is unknown"),
+    ("imagecodecs", "/jpeg2k", "codec `imagecodecs_jpeg2k` is unknown"),
+    ("imagecodecs", "/jpegls", "codec `imagecodecs_jpegls` is unknown"),
+    ("zarr-python-2", "/ragged", "codec `vlen-array` is unknown"),
+];
+
+/// Families whose stores are not opened, and a part of the message.
+const UNOPENED: &[(&str, &str)] = &[("icechunk", "no Zarr hierarchy")];
+
+/// The families with the environments that write them; GDAL is a package of the system.
+const WRITERS: &[(&str, Option<Packages>)] = &[
+    ("anndata", Some(Packages::Wild("anndata"))),
+    ("bio2zarr", Some(Packages::Wild("bio2zarr"))),
+    ("gdal", None),
+    ("hdmf-zarr", Some(Packages::Wild("hdmf-zarr"))),
+    ("icechunk", Some(Packages::Wild("icechunk"))),
+    ("imagecodecs", Some(Packages::Zarr3)),
+    ("kerchunk", Some(Packages::References)),
+    ("n5", Some(Packages::Zarr3)),
+    ("ngff-zarr", Some(Packages::Wild("ome-zarr"))),
+    ("ome-zarr", Some(Packages::Wild("ome-zarr"))),
+    ("spatialdata", Some(Packages::Wild("spatialdata"))),
+    ("virtualizarr", Some(Packages::References)),
+    ("xarray", Some(Packages::Xarray)),
+    ("z5py", Some(Packages::Wild("z5py"))),
+    ("zarr-n5", Some(Packages::Wild("zarr-n5"))),
+    ("zarr-python-2", Some(Packages::Zarr2)),
+];
+
+#[test]
+fn every_element_that_other_programs_stored_is_read() {
+    let families = families(&folder());
+    assert!(families.iter().map(|family| family.name.as_str()).eq(WRITERS.iter().map(|(name, _)| *name)));
+    let faults: Vec<String> = families.iter().flat_map(|family| faults(family, &folder())).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Returns how the arrays of a family deviate from the index.
+fn faults(family: &Family, folder: &Path) -> Vec<String> {
+    let mut stores: BTreeMap<&str, Vec<&WildArray>> = BTreeMap::new();
+    for array in &family.arrays {
+        stores.entry(&array.store).or_default().push(array);
+    }
+    let mut faults = Vec::new();
+    for (store, arrays) in stores {
+        let (scheme, path) = arrays[0].location();
+        let location = format!("{scheme}{}", folder.join(&family.name).join(path).display());
+        let unopened = UNOPENED.iter().find(|(name, _)| *name == family.name);
+        match (open(&location), unopened) {
+            (Ok(hierarchy), None) => faults.extend(
+                faults_of(&hierarchy, family, &arrays)
+                    .into_iter()
+                    .map(|fault| format!("{}/{store}{fault}", family.name)),
+            ),
+            (Err(error), Some((_, part))) if error.to_string().contains(part) => {}
+            (Ok(_), Some(_)) => {
+                faults.push(format!("{}/{store} is opened, but listed as unopened", family.name))
+            }
+            (Err(error), _) => faults.push(format!("{}/{store}: {error}", family.name)),
+        }
+    }
+    faults
+}
+
+fn open(location: &str) -> Result<Hierarchy, Error> {
+    let context = Context::linked().unwrap();
+    Hierarchy::open(open_store(context.registry(), location)?, &context)
+}
+
+fn faults_of(hierarchy: &Hierarchy, family: &Family, arrays: &[&WildArray]) -> Vec<String> {
+    let nodes = hierarchy.walk(NodePath::root()).unwrap();
+    let mut faults: Vec<String> = nodes
+        .iter()
+        .filter(|node| node.kind == EntryKind::Unreadable)
+        .map(|node| format!("{}: unreadable", node.path))
+        .collect();
+    let is_array = |kind| kind == EntryKind::Array;
+    let listed: BTreeSet<String> =
+        nodes.iter().filter(|node| is_array(node.kind)).map(|node| node.path.to_string()).collect();
+    let expected: BTreeSet<String> = arrays.iter().map(|array| array.array.clone()).collect();
+    faults.extend(
+        listed.symmetric_difference(&expected).map(|path| format!("{path}: listed or expected only")),
+    );
+    for array in arrays {
+        let refused =
+            REFUSED.iter().find(|(name, path, _)| *name == family.name && array.array.ends_with(path));
+        match (elements(hierarchy, &array.array), refused) {
+            (Ok(elements), None) if elements == hex(&array.elements) => {}
+            (Ok(_), None) => faults.push(format!("{}: other elements", array.array)),
+            (Ok(_), Some(_)) => faults.push(format!("{}: read, but listed as refused", array.array)),
+            (Err(error), Some((_, _, part))) if error.to_string().contains(part) => {}
+            (Err(error), _) => faults.push(format!("{}: {error}", array.array)),
+        }
+    }
+    faults
+}
+
+fn elements(hierarchy: &Hierarchy, path: &str) -> Result<Vec<u8>, Error> {
+    Ok(raw::of(&hierarchy.array(path)?.read(&Selection::All)?))
+}
+
+/// The writers run only with `ZARR_LONG`: their packages take minutes to install.
+#[test]
+fn the_writers_still_write_what_is_stored() {
+    if std::env::var_os("ZARR_LONG").is_none() {
+        return;
+    }
+    for (name, packages) in WRITERS {
+        let python = match packages {
+            None => "/usr/bin/python3".into(),
+            Some(packages) => match python(*packages) {
+                Some(python) => python,
+                None => continue,
+            },
+        };
+        let written = tempfile::tempdir().unwrap();
+        let arguments: [&OsStr; 2] = [name.as_ref(), written.path().as_ref()];
+        let (output, is_good) = run_script(&python, "wild/write.py", &arguments);
+        assert!(is_good, "{name}: {output}");
+        let now = families(written.path()).pop().unwrap();
+        let stored = families(&folder()).into_iter().find(|family| family.name == *name).unwrap();
+        assert_eq!(sorted(&now), sorted(&stored), "{name}");
+        assert_eq!(faults(&now, written.path()), Vec::<String>::new());
+    }
+}
+
+fn sorted(family: &wild::Family) -> Vec<&WildArray> {
+    let mut arrays: Vec<&WildArray> = family.arrays.iter().collect();
+    arrays.sort();
+    arrays
+}
