@@ -194,6 +194,22 @@ fn without_a_terminal_plugins_are_listed_on_whole_lines() {
 }
 
 #[test]
+fn codecs_that_only_decode_are_marked_and_new_arrays_with_them_are_refused() {
+    let list = text(&["plugins", "list"]);
+    let jpeg = list.lines().find(|line| line.starts_with("  imagecodecs_jpeg ")).unwrap();
+    assert!(jpeg.ends_with("  (only decodes) Reads chunks that are JPEG images."), "{jpeg}");
+    let shown = text(&["plugins", "show", "imagecodecs_jpeg"]);
+    let consequence = "\nIt only decodes: arrays with it can be read, but not created or written.\n";
+    assert!(shown.contains(consequence), "{shown}");
+    assert!(text(&["plugins", "--json"]).contains("\"decodes_only\": true"));
+    let place = Place::new();
+    let store = place.at("store");
+    let arguments = ["--shape", "16,24,3", "--dtype", "uint8", "--codec", "imagecodecs_jpeg"];
+    let message = refused(&[&["create", &store, "/a"][..], &arguments].concat(), 1);
+    assert!(message.contains("/a cannot be created: codec `imagecodecs_jpeg` only decodes"), "{message}");
+}
+
+#[test]
 fn a_long_list_of_plugins_has_their_identifiers_and_crates() {
     let long = text(&["plugins", "--long"]);
     assert_eq!(long, text(&["plugins", "list", "--long"]));
