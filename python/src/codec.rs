@@ -26,19 +26,21 @@ pub(crate) struct CodecHandle {
     memory: u64,
 }
 
-/// Data types and numbers of dimensions that a codec is tried with, because its kind is known only after it was created.
-const TRIED: [(&str, usize); 11] = [
-    ("uint8", 1),
-    ("uint8", 2),
-    ("uint8", 3),
-    ("uint8", 4),
-    ("uint8", 5),
-    ("uint8", 0),
-    ("float32", 1),
-    ("int32", 1),
-    ("float64", 1),
-    ("bool", 1),
-    ("string", 1),
+/// Data types and shapes that a codec is tried with, because its kind is known only after it was created. The last one is
+/// an image in colors.
+const TRIED: [(&str, &[u64]); 12] = [
+    ("uint8", &[1]),
+    ("uint8", &[1, 1]),
+    ("uint8", &[1, 1, 1]),
+    ("uint8", &[1, 1, 1, 1]),
+    ("uint8", &[1, 1, 1, 1, 1]),
+    ("uint8", &[]),
+    ("float32", &[1]),
+    ("int32", &[1]),
+    ("float64", &[1]),
+    ("bool", &[1]),
+    ("string", &[1]),
+    ("uint8", &[2, 2, 3]),
 ];
 
 #[pymethods]
@@ -129,8 +131,8 @@ fn created(creation: &Creation<'_>, registry: &Registry) -> Result<Codec, CodecE
         return Ok(codec);
     }
     let mut refusal = None;
-    for (name, dimensions) in TRIED {
-        let Some(array) = small_array(registry, name, dimensions) else { continue };
+    for (name, shape) in TRIED {
+        let Some(array) = small_array(registry, name, shape) else { continue };
         match registry.codec(creation, &array) {
             Ok(codec) => return Ok(codec),
             Err(error) => refusal = refusal.or(Some(error)),
@@ -139,14 +141,14 @@ fn created(creation: &Creation<'_>, registry: &Registry) -> Result<Codec, CodecE
     Err(refusal.unwrap_or_else(|| CodecError::Unsupported("this build does not have data types".to_owned())))
 }
 
-/// Returns an array with one element of a data type.
-fn small_array(registry: &Registry, name: &str, dimensions: usize) -> Option<Representation> {
+/// Returns an array of a data type and a shape.
+fn small_array(registry: &Registry, name: &str, shape: &[u64]) -> Option<Representation> {
     let document = DataTypeDocument::named(name);
     let created = registry.data_type(Format::V3, &document, &Reading::new(Mode::Lenient)).ok()?;
     let (data_type, byte_order) = created;
     let fill_value = data_type.default_fill_value();
     Some(Representation::Array(
-        ArrayRepresentation::new(vec![1; dimensions], data_type, fill_value).with_byte_order(byte_order),
+        ArrayRepresentation::new(shape.to_vec(), data_type, fill_value).with_byte_order(byte_order),
     ))
 }
 

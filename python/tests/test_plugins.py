@@ -65,6 +65,17 @@ def test_codecs_of_the_engine_work_in_all_pipelines(codecs: str) -> None:
     check_in_all_pipelines(array, np.arange(60).reshape(10, 6).astype(options["dtype"]))
 
 
+def test_images_are_written_unless_their_codec_only_decodes() -> None:
+    data = np.arange(10 * 6 * 3).reshape(10, 6, 3).astype("u1")
+    options: Any = {"shape": data.shape, "chunks": (5, 3, 3), "dtype": "u1", "compressors": None}
+    array = zarr.create_array({}, serializer={"name": "imagecodecs_webp"}, **options)
+    check_in_all_pipelines(array, data)
+    array = zarr.create_array({}, serializer={"name": "imagecodecs_jpeg"}, **options)
+    for pipeline in PIPELINES:
+        with pytest.raises(zarr_kit.ZarrError, match="codec `imagecodecs_jpeg` only decodes"):
+            opened(array.store, pipeline)[...] = data
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float6_e2m3fn", "int4", "uint2"])
 def test_data_types_of_the_engine_work_in_all_pipelines(name: str) -> None:
