@@ -43,7 +43,7 @@ struct Run<'a> {
     is_long: bool,
 }
 
-/// What a step does.
+/// The work of a step, and whether it can run beside the tests.
 #[derive(Clone, Copy)]
 enum Work {
     /// A step that can run beside the tests.
