@@ -133,8 +133,8 @@ fn errors_name_the_program_that_provides_an_unknown_identifier() {
     let registry = Registry::empty();
     for (identifier, wanted) in [
         (
-            "imagecodecs_jpegxl",
-            "codec `imagecodecs_jpegxl` is unknown; Python package imagecodecs 2026.10.10 has it",
+            "imagecodecs_jpegls",
+            "codec `imagecodecs_jpegls` is unknown; Python package imagecodecs 2026.10.10 has it",
         ),
         ("zarrs.gdeflate", "codec `zarrs.gdeflate` is unknown; crate zarrs 0.23.14 has it"),
         ("grib", "codec `grib` is unknown; Python package kerchunk 0.2.10 has it"),
