@@ -97,7 +97,11 @@ impl Environment {
         if self.path.is_file() {
             flags |= EnvFlags::NO_SUB_DIR;
         } else if !self.path.exists() {
-            fs::create_dir(&self.path)?;
+            match fs::create_dir(&self.path) {
+                // Another process creates the database at the same time.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => created?,
+            }
         }
         if self.options.durable == Durability::None {
             flags |= EnvFlags::NO_SYNC;
