@@ -21,11 +21,6 @@ pub(crate) fn element_size(array: &Array) -> u64 {
     }
 }
 
-/// Returns the size of all elements in bytes, or an estimate for variable size.
-pub(crate) fn size(array: &Array) -> u64 {
-    array.shape().iter().copied().fold(element_size(array), u64::saturating_mul)
-}
-
 /// Iterates over the chunks of an array that may differ from the fill value.
 type Chunks = Box<dyn Iterator<Item = Vec<u64>> + Send>;
 

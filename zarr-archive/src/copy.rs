@@ -1,5 +1,6 @@
 //! Copies of hierarchies, in bounded memory: the plan, which can be inspected, and the run, which can be resumed.
 
+mod array_plan;
 mod below;
 mod between;
 mod chosen;
@@ -15,6 +16,7 @@ mod others;
 mod passes;
 mod plan;
 mod progress;
+mod reads;
 mod regions;
 mod run;
 mod share;
@@ -27,12 +29,13 @@ mod unreadable;
 
 use zarr_spec::Format;
 
+pub use array_plan::{ArrayPlan, Method};
 pub use chosen::Pattern;
 pub use error::CopyError;
 pub use lengths::{CodecFor, Lengths, split_path};
 pub use losses::Losses;
 pub use passes::{Pass, Passes, TwoPasses};
-pub use plan::{ArrayPlan, CopyPlan, Method, plan_copy};
+pub use plan::{CopyPlan, plan_copy};
 pub use progress::CopyProgress;
 pub use run::CopySummary;
 pub use share::Part;

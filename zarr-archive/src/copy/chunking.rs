@@ -107,11 +107,17 @@ impl<'a> Choices<'a> {
         before: &[u64],
         is_sharded: bool,
     ) -> Result<Option<Vec<u64>>, CopyError> {
-        // Chunks of a selection are not longer than it. Only a regular grid is independent of the shape.
-        let own = match source.is_whole() || is_sharded {
+        // Chunks of a selection are not longer than it, unless they were longer than the array before.
+        let lengths = source.shape().iter().zip(source.array.shape());
+        let own: Vec<u64> = match is_sharded {
             true => before.to_vec(),
-            false => before.iter().zip(source.shape()).map(|(&own, &all)| own.min(all.max(1))).collect(),
+            false => before
+                .iter()
+                .zip(lengths)
+                .map(|(&own, (&all, &array))| if all == array { own } else { own.min(all.max(1)) })
+                .collect(),
         };
+        // Only a regular grid is independent of the shape.
         let is_regular = source.array.metadata().chunk_grid.identifier == REGULAR;
         let must_change = !source.is_whole() && !is_regular;
         let chunks = self.chunks.apply(target, own.clone())?.unwrap_or(own);

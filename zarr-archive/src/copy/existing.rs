@@ -6,10 +6,10 @@ use zarr_engine::{Array, Error, Hierarchy, Node};
 use zarr_json::Object;
 use zarr_spec::NodePath;
 
+use super::array_plan::ArrayPlan;
 use super::error::CopyError;
 use super::lossless::first_difference;
 use super::nodes::NewGroup;
-use super::plan::ArrayPlan;
 use super::regions::Regions;
 use super::source::Source;
 use crate::diff::values;

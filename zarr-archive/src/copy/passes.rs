@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use super::reads::Selected;
 use super::text;
 
 /// Small chunks are copied together, up to this size, if memory allows.
@@ -18,10 +19,12 @@ const SMALLEST: u64 = 16 << 10;
 /// Shapes and limits of a copy of one array.
 #[derive(Debug, Clone)]
 pub(crate) struct Shapes {
-    /// Elements of the array per dimension.
+    /// Elements of the copy per dimension.
     pub(crate) array: Vec<u64>,
-    /// Elements of a chunk of the source, or of the largest one.
+    /// Elements of the copy in a chunk of the source, or in the largest one.
     pub(crate) source: Vec<u64>,
+    /// The elements of the source that are copied, and its chunks.
+    pub(crate) selected: Selected,
     /// Elements of a chunk of the copy, or of the largest one; of a shard if there are shards.
     pub(crate) target: Vec<u64>,
     pub(crate) sizes: Sizes,
@@ -70,7 +73,7 @@ impl Passes {
     /// Chooses one pass, unless it would read the chunks of the source more than `max_reads` times on average, and two
     /// passes read and write less in total.
     pub(crate) fn new(shapes: &Shapes, max_reads: f64) -> Self {
-        let one = shapes.pass(&shapes.source, &shapes.target);
+        let one = shapes.one_pass();
         if one.reads <= max_reads {
             return Self::One(one);
         }
@@ -111,17 +114,10 @@ fn times(reads: f64) -> String {
 }
 
 impl Shapes {
-    /// Plans a pass from one chunk shape to another.
-    fn pass(&self, from: &[u64], to: &[u64]) -> Pass {
-        let chunks = region(to, &ratios(from, to), &ratios(&self.array, to), self.sizes);
-        self.with_boxes(chunks, from, to)
-    }
-
-    fn with_boxes(&self, chunks: Vec<u64>, from: &[u64], to: &[u64]) -> Pass {
-        let boxes = to.iter().zip(&chunks).map(|(to, chunks)| to.saturating_mul(*chunks));
-        let along = self.array.iter().zip(from).zip(boxes);
-        let reads = along.map(|((&array, &from), own)| reads_along(array, from, own)).product();
-        Pass { chunks, reads }
+    fn one_pass(&self) -> Pass {
+        let Self { array, source, selected, target, sizes } = self;
+        let chunks = region(target, &ratios(source, target), &ratios(array, target), *sizes);
+        with_boxes(chunks, selected, target)
     }
 
     fn two_passes(&self) -> TwoPasses {
@@ -132,10 +128,17 @@ impl Shapes {
         let whole = |boxes: &[u64], unit: &[u64]| {
             boxes.iter().zip(unit).map(|(own, unit)| (own / unit.max(&1)).max(1)).collect::<Vec<_>>()
         };
-        let first = self.with_boxes(whole(&read, &between), &self.source, &between);
-        let second = self.with_boxes(whole(&write, &self.target), &between, &self.target);
+        let first = with_boxes(whole(&read, &between), &self.selected, &between);
+        let copied = Selected::whole(&self.array, between.clone());
+        let second = with_boxes(whole(&write, &self.target), &copied, &self.target);
         TwoPasses { first, between, second }
     }
+}
+
+/// Returns the pass over boxes of `chunks` chunks of the shape `to`.
+fn with_boxes(chunks: Vec<u64>, from: &Selected, to: &[u64]) -> Pass {
+    let boxes: Vec<u64> = to.iter().zip(&chunks).map(|(to, chunks)| to.saturating_mul(*chunks)).collect();
+    Pass { reads: from.reads(&boxes), chunks }
 }
 
 /// Returns a box of as many chunks as memory allows, in elements per dimension.
@@ -152,25 +155,6 @@ fn ratios(lengths: &[u64], unit: &[u64]) -> Vec<u64> {
 
 fn bytes(lengths: &[u64], element: u64) -> u64 {
     lengths.iter().copied().fold(element.max(1), u64::saturating_mul)
-}
-
-/// Returns how often a chunk of length `chunk` is read along one dimension, on average, by boxes of length `own`.
-#[expect(clippy::cast_precision_loss, reason = "the average is for a decision and for people")]
-fn reads_along(array: u64, chunk: u64, own: u64) -> f64 {
-    let [chunk, own] = [chunk, own].map(|length| length.clamp(1, array.max(1)));
-    let chunks = array.div_ceil(chunk).max(1);
-    let boxes = array.div_ceil(own).max(1);
-    // Each boundary between boxes that is not a boundary between chunks cuts a chunk.
-    let common = array.saturating_sub(1) / least_common_multiple(chunk, own);
-    1.0 + (boxes - 1 - common.min(boxes - 1)) as f64 / chunks as f64
-}
-
-fn least_common_multiple(one: u64, other: u64) -> u64 {
-    let mut pair = [one, other];
-    while pair[1] != 0 {
-        pair = [pair[1], pair[0] % pair[1]];
-    }
-    (one / pair[0]).saturating_mul(other)
 }
 
 /// Returns the number of chunks per dimension that are copied together: enough to cover `cover` chunks if memory
@@ -209,6 +193,7 @@ mod tests {
         Shapes {
             array: array.to_vec(),
             source: source.to_vec(),
+            selected: Selected::whole(array, source.to_vec()),
             target: target.to_vec(),
             sizes: Sizes { element: 4, budget },
         }
@@ -250,32 +235,6 @@ mod tests {
         assert_eq!(Passes::new(&tiny, 2.0).count(), 1);
         assert_eq!(Passes::new(&shapes(&[], &[], &[], MIB), 1.0).count(), 1);
         assert_eq!(Passes::new(&shapes(&[0, 5], &[1, 5], &[1, 1], MIB), 1.0).count(), 1);
-    }
-
-    /// Counts by visiting each box.
-    fn counted(array: u64, chunk: u64, own: u64) -> f64 {
-        let reads: u64 = (0..array.div_ceil(own))
-            .map(|number| {
-                let end = ((number + 1) * own).min(array);
-                (end - 1) / chunk - number * own / chunk + 1
-            })
-            .sum();
-        f64::from(u32::try_from(reads).unwrap()) / f64::from(u32::try_from(array.div_ceil(chunk)).unwrap())
-    }
-
-    #[test]
-    fn the_average_number_of_reads_is_the_counted_one() {
-        for array in [1, 7, 12, 100] {
-            for chunk in 1..=array {
-                for own in 1..=array {
-                    let found = reads_along(array, chunk, own);
-                    assert!(
-                        (found - counted(array, chunk, own)).abs() < 1e-9,
-                        "{array} {chunk} {own}: {found}"
-                    );
-                }
-            }
-        }
     }
 
     #[test]

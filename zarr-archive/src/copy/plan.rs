@@ -1,15 +1,15 @@
 //! The plan of a copy.
 
-use std::fmt;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use zarr_engine::{Array, Context, Error, Hierarchy, NodeEntry, OpenOptions};
-use zarr_metadata::ArrayMetadata;
 use zarr_metadata::draft::EntryPoint;
 use zarr_spec::store::{Store, get_value};
 use zarr_spec::{Format, NodePath, Prefix};
 
+use super::CopyRequest;
+use super::array_plan::{ArrayPlan, Method};
 use super::between;
 use super::chosen::Chosen;
 use super::chunking::Choices;
@@ -23,7 +23,6 @@ use super::others::Others;
 use super::passes::{Passes, Shapes, Sizes};
 use super::source::Source;
 use super::state::{Skipped, State};
-use super::{CopyRequest, text};
 use crate::boxes::element_size;
 use crate::manifest::hex;
 use crate::settings::Settings;
@@ -31,103 +30,6 @@ use crate::shelf::Shelf;
 
 /// The largest document of a rehearsal, in bytes.
 const LARGEST_DOCUMENT: usize = 64 << 20;
-
-/// How the elements of an array are copied.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Method {
-    /// Encoded chunks are copied unchanged.
-    Encoded,
-    /// Elements are decoded and encoded.
-    Decoded(Passes),
-}
-
-/// The copy of one array.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct ArrayPlan {
-    /// The path in the copy.
-    pub path: NodePath,
-    /// Elements of the array per dimension.
-    pub shape: Vec<u64>,
-    /// Elements of a chunk of the source, or of its largest one.
-    pub source_chunk: Vec<u64>,
-    /// Elements of a chunk of the copy, or of a shard.
-    pub chunk: Vec<u64>,
-    /// The bytes of all elements.
-    pub size: u64,
-    /// How elements are copied.
-    pub method: Method,
-    pub(crate) source: Source,
-    pub(crate) metadata: ArrayMetadata,
-    /// Whether an interrupted copy has completed the array.
-    pub(crate) is_complete: bool,
-}
-
-impl ArrayPlan {
-    /// Returns the number of passes over the array.
-    #[must_use]
-    pub fn passes(&self) -> u64 {
-        match &self.method {
-            Method::Encoded => 1,
-            Method::Decoded(passes) => passes.count(),
-        }
-    }
-
-    /// Returns the bytes of elements that are decoded, in all passes, or copied.
-    #[must_use]
-    pub fn read_size(&self) -> u64 {
-        match &self.method {
-            Method::Encoded => self.size,
-            Method::Decoded(Passes::One(pass)) => times(self.size, pass.reads),
-            Method::Decoded(Passes::Two(two)) => times(self.size, two.first.reads + two.second.reads),
-        }
-    }
-
-    /// Returns the bytes of elements that are written, in all passes.
-    #[must_use]
-    pub fn written_size(&self) -> u64 {
-        self.size.saturating_mul(self.passes())
-    }
-
-    /// Returns the bytes that the intermediate array takes in the destination.
-    #[must_use]
-    pub fn temporary_size(&self) -> u64 {
-        if self.passes() > 1 { self.size } else { 0 }
-    }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the number is for people, and casts of floats saturate"
-)]
-fn times(size: u64, reads: f64) -> u64 {
-    (size as f64 * reads) as u64
-}
-
-/// Prints how the array is copied, one property per line.
-impl fmt::Display for ArrayPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = zarr_spec::printable(&self.path).to_string();
-        let size = text::size(self.size);
-        let of_all = match self.source.is_whole() {
-            true => String::new(),
-            false => format!(" of {}", text::shape(self.source.array.shape())),
-        };
-        writeln!(f, "{path}  {}{of_all}, {size}", text::shape(&self.shape))?;
-        let Method::Decoded(passes) = &self.method else {
-            return writeln!(f, "  copies the encoded chunks");
-        };
-        writeln!(f, "  chunks  {} to {}", text::shape(&self.source_chunk), text::shape(&self.chunk))?;
-        writeln!(f, "  passes  {passes}")?;
-        if passes.count() > 1 {
-            writeln!(f, "  space   {size} in the destination, until the array is complete")?;
-        }
-        Ok(())
-    }
-}
 
 /// A copy that can be run. Nothing has been written yet.
 #[derive(Debug)]
@@ -411,7 +313,11 @@ impl Planning<'_> {
         let to = hierarchy.prepare_array(path.to_string(), metadata.clone())?;
         let memory = self.settings.memory;
         let array = &source.array;
-        let is_same = source.is_whole() && have_one_form(array, &to);
+        let first_chunk = match have_one_form(&source, &to) {
+            true => source.first_chunk(to.chunk_grid())?,
+            false => None,
+        };
+        let is_same = first_chunk.is_some();
         let is_encoded = is_same && array.hierarchy().store().capabilities().listable;
         if let Some(codec) = to.decode_only_codec().filter(|_| !is_encoded) {
             let what = format!("codec `{codec}` only decodes: choose another one with --codec");
@@ -425,6 +331,7 @@ impl Planning<'_> {
         let shapes = Shapes {
             array: source.shape().to_vec(),
             source: source.largest_chunk(),
+            selected: source.selected()?,
             target: to.chunk_grid().largest_chunk(),
             sizes: Sizes { element: element_size(array), budget: memory },
         };
@@ -434,10 +341,19 @@ impl Planning<'_> {
             true => Method::Encoded,
             false => Method::Decoded(Passes::new(&shapes, max_reads)),
         };
-        let Shapes { array: shape, target: chunk, .. } = shapes;
-        let source_chunk = array.chunk_grid().largest_chunk();
-        let size = source.size();
-        Ok(ArrayPlan { path, shape, source_chunk, chunk, size, method, source, metadata, is_complete: false })
+        Ok(ArrayPlan {
+            path,
+            source_chunk: array.chunk_grid().largest_chunk(),
+            size: source.size(),
+            size_of_chunks: shapes.selected.elements_of_chunks().saturating_mul(shapes.sizes.element),
+            shape: shapes.array,
+            chunk: shapes.target,
+            method,
+            source,
+            first_chunk: first_chunk.unwrap_or_default(),
+            metadata,
+            is_complete: false,
+        })
     }
 }
 
@@ -451,12 +367,14 @@ impl Target {
     }
 }
 
-/// Returns whether encoded chunks are valid in both arrays.
-fn have_one_form(from: &Array, to: &Array) -> bool {
-    let from = from.metadata();
+/// Returns whether encoded chunks of the source are valid in the copy, if they have the same elements.
+fn have_one_form(source: &Source, to: &Array) -> bool {
+    let from = source.array.metadata();
     let to = to.metadata();
-    from.format == to.format
-        && from.shape == to.shape
+    // Storage transformers may depend on the positions of chunks.
+    let stay_in_place = source.is_whole() || from.storage_transformers.is_empty();
+    stay_in_place
+        && from.format == to.format
         && from.data_type == to.data_type
         && from.chunk_grid == to.chunk_grid
         && from.memory_layout == to.memory_layout

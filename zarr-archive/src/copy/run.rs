@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use zarr_engine::{Array, Error, Hierarchy, Node};
 
+use super::array_plan::ArrayPlan;
 use super::error::CopyError;
 use super::existing::have_same_elements;
 use super::nodes::write_group;
-use super::plan::{ArrayPlan, CopyPlan};
+use super::plan::CopyPlan;
 use super::progress::CopyProgress;
 use super::share::{Part, Share};
 use super::state::{Skipped, State};

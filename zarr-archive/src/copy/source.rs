@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use zarr_engine::{Array, DimensionSelection, ElementArray, Error, Selection};
 use zarr_spec::ArraySubset;
+use zarr_spec::grid::ChunkGrid;
 
 use super::error::CopyError;
+use super::reads::Selected;
 use crate::boxes::element_size;
 
 /// Chooses the part of each array that is copied.
@@ -51,9 +53,7 @@ impl Source {
         let chosen = chosen.map_err(CopyError::message)?;
         let along: Option<Vec<_>> = chosen.map(|along| along.into_iter().map(kept).collect());
         let is_whole = |along: &Vec<DimensionSelection>| {
-            along.iter().zip(array.shape()).all(|(along, &length)| {
-                *along == DimensionSelection::Range { start: 0, stop: length, step: 1 }
-            })
+            along.iter().zip(array.shape()).all(|(along, &length)| *along == whole(length))
         };
         let along = along.filter(|along| !is_whole(along));
         let shape = match &along {
@@ -89,6 +89,44 @@ impl Source {
         let Some(along) = &self.along else { return chunk };
         let lengths = chunk.iter().zip(along).zip(&self.shape);
         lengths.map(|((&chunk, along), &length)| entries(along, chunk).min(length.max(1))).collect()
+    }
+
+    /// Returns the elements that are read, and the lengths of the chunks that are decoded: in shards, of inner chunks.
+    pub(crate) fn selected(&self) -> Result<Selected, CopyError> {
+        let array = &self.array;
+        let chunk = array.inner_chunk_shape()?.unwrap_or_else(|| array.chunk_grid().largest_chunk());
+        Ok(match &self.along {
+            Some(along) => Selected { along: along.clone(), chunk, array: array.shape().to_vec() },
+            None => Selected::whole(array.shape(), chunk),
+        })
+    }
+
+    /// Returns the index of the chunk that becomes the first one of a copy with the grid `to`, if each chunk of the copy
+    /// has the elements of one chunk of the source.
+    pub(crate) fn first_chunk(&self, to: &dyn ChunkGrid) -> Result<Option<Vec<u64>>, CopyError> {
+        let grid = self.array.chunk_grid();
+        let Some(along) = &self.along else { return Ok(Some(vec![0; self.shape.len()])) };
+        if grid.chunk_shape().is_none() || grid.chunk_shape() != to.chunk_shape() {
+            return Ok(None);
+        }
+        let mut indices = Vec::with_capacity(along.len());
+        for (dimension, along) in along.iter().enumerate() {
+            let &DimensionSelection::Range { start, stop, step: 1 } = along else { return Ok(None) };
+            if start == stop {
+                indices.push(0);
+                continue;
+            }
+            let first = grid.chunk_of(dimension, start)?;
+            let last = grid.chunk_of(dimension, stop - 1)?;
+            // Elements of the last chunk that follow the selection would become visible when the copy grows.
+            let ends =
+                stop == self.array.shape()[dimension] || stop == grid.chunk_range(dimension, last)?.end;
+            if !ends || grid.chunk_range(dimension, first)?.start != start {
+                return Ok(None);
+            }
+            indices.push(first);
+        }
+        Ok(Some(indices))
     }
 
     /// Returns the selection of the elements at the positions `subset` of the copy.
@@ -130,7 +168,7 @@ impl Source {
     ) -> Result<Vec<ChunkPart>, CopyError> {
         let grid = self.array.chunk_grid();
         let length = self.shape[dimension];
-        let whole = DimensionSelection::Range { start: 0, stop: length, step: 1 };
+        let whole = whole(length);
         let along = self.along.as_ref().map_or(&whole, |along| &along[dimension]);
         let mut parts: Vec<ChunkPart> = Vec::new();
         let mut position = positions.start;
@@ -185,13 +223,27 @@ impl Positions<'_> {
     }
 }
 
-/// Converts an index to a range, so that its dimension remains.
+/// Selects all elements of a dimension.
+pub(crate) fn whole(length: u64) -> DimensionSelection {
+    DimensionSelection::Range { start: 0, stop: length, step: 1 }
+}
+
+/// Converts an index to a range, so that its dimension remains, and a list of neighbours as well.
 fn kept(along: DimensionSelection) -> DimensionSelection {
+    let range = |start: u64, length: u64| DimensionSelection::Range {
+        start,
+        stop: start.saturating_add(length),
+        step: 1,
+    };
     match along {
-        DimensionSelection::Index(index) => {
-            DimensionSelection::Range { start: index, stop: index.saturating_add(1), step: 1 }
-        }
-        other => other,
+        DimensionSelection::Index(index) => range(index, 1),
+        DimensionSelection::List(list) => match list.first() {
+            Some(&first) if (first..).zip(&list).all(|(expected, &found)| expected == found) => {
+                range(first, list.len() as u64)
+            }
+            _ => DimensionSelection::List(list),
+        },
+        range @ DimensionSelection::Range { .. } => range,
     }
 }
 
@@ -286,6 +338,16 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn indices_and_lists_of_neighbours_are_ranges() {
+        assert_eq!(kept(DimensionSelection::Index(3)), range(3, 4, 1));
+        assert_eq!(kept(DimensionSelection::List(vec![3, 4, 5])), range(3, 6, 1));
+        for list in [vec![], vec![3, 5], vec![3, 3], vec![4, 3]] {
+            let list = DimensionSelection::List(list);
+            assert_eq!(kept(list.clone()), list);
         }
     }
 

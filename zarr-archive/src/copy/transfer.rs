@@ -8,18 +8,18 @@ use std::thread;
 use zarr_engine::{Array, ElementArray, Selection};
 use zarr_spec::ArraySubset;
 
+use super::array_plan::{ArrayPlan, Method};
 use super::between::between;
 use super::error::CopyError;
 use super::lossless::{check, may_change_elements};
 use super::passes::{Pass, Passes, TwoPasses};
-use super::plan::{ArrayPlan, Method};
 use super::progress::CopyProgress;
 use super::regions::{Regions, number};
 use super::share::Share;
 use super::source::Source;
 use super::state::{Skipped, State};
 use super::unreadable::{self, is_damage};
-use crate::boxes::{element_size, size};
+use crate::boxes::element_size;
 
 /// The copy of the elements of one array, or of the share of one part.
 pub(crate) struct Transfer<'a> {
@@ -52,7 +52,7 @@ impl Transfer<'_> {
         let from = &self.plan.source;
         let stored = stored_chunks(&from.array)?;
         match &self.plan.method {
-            Method::Encoded => self.copy_encoded(stored.unwrap_or_default()),
+            Method::Encoded => self.copy_encoded(&stored.unwrap_or_default()),
             Method::Decoded(Passes::One(pass)) => {
                 let is_checked = !self.how.is_lossy && may_change_elements(self.to);
                 self.pass(from.clone(), self.to, is_checked).run(stored.as_deref(), pass)
@@ -100,38 +100,42 @@ impl Transfer<'_> {
         }
     }
 
-    fn copy_encoded(&self, mut stored: Vec<Vec<u64>>) -> Result<(), CopyError> {
-        let Self { to, how, .. } = *self;
-        let from = &self.plan.source.array;
-        let grid = from.chunk_grid().grid_shape().to_vec();
-        let count = from.chunk_count();
-        let of_one = size(from) / (stored.len() as u64).max(1);
-        stored.retain(|index| self.share.takes(number(index, &grid), count));
+    fn copy_encoded(&self, stored: &[Vec<u64>]) -> Result<(), CopyError> {
+        let Self { to, how, plan, .. } = *self;
+        let from = &plan.source.array;
+        let grid = to.chunk_grid().grid_shape();
+        let of_copy = stored.iter().filter_map(|index| place_in_copy(index, &plan.first_chunk, grid));
+        let mut chunks: Vec<Vec<u64>> = of_copy.collect();
+        let of_one = plan.size / (chunks.len() as u64).max(1);
+        let count = to.chunk_count();
+        chunks.retain(|index| self.share.takes(number(index, grid), count));
         if how.is_resumed {
             let done: BTreeSet<_> = to.stored_chunks()?.into_iter().collect();
-            let before = stored.len();
-            stored.retain(|index| !done.contains(index));
-            how.progress.add(of_one.saturating_mul((before - stored.len()) as u64));
+            let before = chunks.len();
+            chunks.retain(|index| !done.contains(index));
+            how.progress.add(of_one.saturating_mul((before - chunks.len()) as u64));
         }
         let target = to.with_progress(how.progress.chunks());
-        let copied = how.progress.encoded(of_one, || target.copy_encoded_chunks(from, &stored));
-        match copied {
-            Err(error) if how.skips && is_damage(&error) => self.copy_encoded_one_by_one(&stored),
+        let copy = || target.copy_encoded_chunks_from(from, &plan.first_chunk, &chunks);
+        match how.progress.encoded(of_one, copy) {
+            Err(error) if how.skips && is_damage(&error) => self.copy_encoded_one_by_one(&chunks),
             copied => Ok(copied?),
         }
     }
 
     /// Copies encoded chunks, and leaves out those that cannot be read.
-    fn copy_encoded_one_by_one(&self, stored: &[Vec<u64>]) -> Result<(), CopyError> {
-        for index in stored {
+    fn copy_encoded_one_by_one(&self, chunks: &[Vec<u64>]) -> Result<(), CopyError> {
+        for index in chunks {
             self.how.progress.check()?;
-            match self.plan.source.array.read_encoded_chunk(index) {
+            let of_source: Vec<u64> =
+                index.iter().zip(&self.plan.first_chunk).map(|(index, first)| index + first).collect();
+            match self.plan.source.array.read_encoded_chunk(&of_source) {
                 Ok(Some(bytes)) => self.to.write_encoded_chunk(index, &bytes)?,
                 Ok(None) => {}
                 Err(error) if is_damage(&error) => {
                     self.how.skip(&Skipped::new(
                         self.to.path(),
-                        Some(index),
+                        Some(&of_source),
                         crate::verify::chain(&error),
                     ))?;
                 }
@@ -140,6 +144,12 @@ impl Transfer<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the index in the copy of a chunk of the source; `None` if it is not copied.
+fn place_in_copy(index: &[u64], first: &[u64], grid: &[u64]) -> Option<Vec<u64>> {
+    let along = index.iter().zip(first).zip(grid);
+    along.map(|((index, first), count)| index.checked_sub(*first).filter(|place| place < count)).collect()
 }
 
 impl How<'_> {

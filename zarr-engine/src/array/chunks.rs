@@ -8,6 +8,9 @@ use crate::error::Error;
 use crate::flight::{self, IN_FLIGHT, IoBudget};
 use crate::shape::for_each_index;
 
+/// The most chunks that one thread copies in turn between local stores.
+const TOGETHER: usize = 64;
+
 impl Array {
     /// Returns the key of the chunk at `index`.
     ///
@@ -92,30 +95,63 @@ impl Array {
     /// Copies the stored values of the chunks at `indices` from `source`, without decoding or checking them. Both
     /// arrays must use the same encoding. Chunks that are missing in `source` are not changed here.
     ///
-    /// If one of the stores is remote, chunks are copied concurrently. At any time, the values in flight take at most
-    /// 64 MiB, and at most half of the memory budget of `source`, unless a single value is larger.
+    /// Chunks are copied concurrently: by the threads of the context, or by more if one of the stores is remote. At any
+    /// time, the values in flight take at most 64 MiB, and at most half of the memory budget of `source`, unless a single
+    /// value is larger.
     ///
     /// # Errors
     ///
     /// Same as [`Array::read_encoded_chunk`] and [`Array::write_encoded_chunk`]. If a store fails, some chunks may have been
     /// copied.
     pub fn copy_encoded_chunks(&self, source: &Self, indices: &[Vec<u64>]) -> Result<(), Error> {
+        self.copy_encoded(source, indices, None)
+    }
+
+    /// Copies stored values like [`Array::copy_encoded_chunks`], from other positions: the chunk at `index` becomes a copy
+    /// of the chunk of `source` at `index` + `first`. `first` has one entry per dimension.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Array::copy_encoded_chunks`].
+    pub fn copy_encoded_chunks_from(
+        &self,
+        source: &Self,
+        first: &[u64],
+        indices: &[Vec<u64>],
+    ) -> Result<(), Error> {
+        self.copy_encoded(source, indices, Some(first))
+    }
+
+    fn copy_encoded(&self, source: &Self, indices: &[Vec<u64>], first: Option<&[u64]>) -> Result<(), Error> {
+        let context = self.stored.context();
         self.stored.check_writable()?;
         self.stored.plan_progress(indices.len());
-        let [from, to] = [source, self].map(|array| array.stored.resolved.store.read_hints().max_concurrency);
+        let concurrency = |array: &Self| array.stored.resolved.store.read_hints().max_concurrency;
+        let (threads, together) = match concurrency(source).max(concurrency(self)) {
+            // Neighbours usually are in one folder, and two threads that write to one folder wait for each other.
+            0 => {
+                let threads = context.thread_count();
+                (threads, (indices.len() / (8 * threads)).clamp(1, TOGETHER))
+            }
+            remote => (remote, 1),
+        };
+        let parts: Vec<&[Vec<u64>]> = indices.chunks(together).collect();
         let decoded = source.stored.resolved.chunk.size().limit();
         let expected = decoded.and_then(|size| usize::try_from(size).ok()).unwrap_or(IN_FLIGHT);
         let io_budget = IoBudget::new(1, source.stored.budget().size() / 2);
-        flight::each(indices.len(), from.max(to), |number| {
-            self.stored.context().check_cancelled()?;
+        let copy = |index: &Vec<u64>| -> Result<(), Error> {
+            context.check_cancelled()?;
+            let moved = first.map(|first| index.iter().zip(first).map(|(index, first)| index + first));
+            let moved: Option<Vec<u64>> = moved.map(Iterator::collect);
             let mut io_permit = io_budget.acquire(expected);
-            if let (Some(bytes), _permit) = source.stored.stored_value(&indices[number])? {
+            if let (Some(bytes), _permit) = source.stored.stored_value(moved.as_ref().unwrap_or(index))? {
                 io_permit.resize(bytes.len());
-                self.write_encoded_chunk(&indices[number], &bytes)?;
+                self.write_encoded_chunk(index, &bytes)?;
             }
             self.stored.advance_progress(1);
             Ok(())
-        })
+        };
+        flight::each(parts.len(), threads, |number| parts[number].iter().try_for_each(&copy))
     }
 
     /// Returns whether the chunk at `index` is stored.

@@ -35,7 +35,8 @@ pub(crate) struct Copy {
     pub(crate) max_reads: f64,
     /// Copy only this part of the arrays with these dimensions, as in `show --select`: "time=2001-02,lat=0:45", or
     /// "/ocean=time=2001" for a group or an array, or "/t2m=0:10,5" by position. Coordinates are cut too, and a single
-    /// value keeps its dimension; repeatable
+    /// value keeps its dimension. A selection of whole chunks is copied without decoding, unless chunks or codecs change;
+    /// repeatable
     #[arg(long, value_name = "[PATH=]SELECTION", allow_hyphen_values = true)]
     pub(crate) select: Vec<String>,
     /// Print what is read and written, the passes, memory and temporary space of each array; write nothing

@@ -78,6 +78,102 @@ fn chunks_are_not_longer_than_the_selection_and_shards_stay() {
     assert!(plan.contains("/plain  13 × 8 of 100 × 8, 104 B"), "{plan}");
 }
 
+/// A selection from boundary to boundary of chunks, or to the end of the array, copies the stored values, whatever they
+/// are.
+#[test]
+fn selections_of_whole_chunks_copy_the_encoded_chunks() {
+    let sharded = ["--chunks", "5,2", "--shards", "10,8"];
+    let plain = ["--chunks", "10,16"];
+    for (format, chunks) in [("v3", &plain[..]), ("v2", &plain), ("v3-draft", &plain), ("v3", &sharded)] {
+        let place = Place::new();
+        let store = place.at("store");
+        let array = ["create", &store, "/a", "--shape", "97,8", "--dtype", "uint8", "--format", format];
+        bytes(&[&array[..], &["--dimension-names", "y,x"], chunks].concat());
+        let elements: Vec<u8> = (0..97 * 8_u32).map(|number| (number % 251) as u8).collect();
+        bytes(&["put", "--format", "raw", &store, "/a", &place.file("elements", &elements)]);
+        // The third chunk and the last one cannot be decoded.
+        let mut written = 0;
+        for name in place.files("store") {
+            let is_chunk = |number: &str| {
+                ["/{}/0", "/{}.0", "/c{}/0"].iter().any(|end| name.ends_with(&end.replace("{}", number)))
+            };
+            if is_chunk("2") || is_chunk("9") {
+                fs::write(place.path("store").join(&name), format!("marked {name}")).unwrap();
+                written += 1;
+            }
+        }
+        assert_eq!(written, 2, "{format} {chunks:?}");
+        let marked = |copy: &str| {
+            let files = place.files(copy).into_iter();
+            let texts = files.filter_map(|name| fs::read_to_string(place.path(copy).join(name)).ok());
+            texts.filter(|text| text.starts_with("marked")).count()
+        };
+        let list = "y=[[20,21,22,23,24,25,26,27,28,29]]";
+        let selections = [("y=[20:40]", 1), ("y=[20:]", 2), ("y=[80:97]", 1), (list, 1)];
+        for (number, (selection, count)) in selections.into_iter().enumerate() {
+            let copy = format!("copy{number}");
+            let command = ["copy", &store, &place.at(&copy), "--select", selection];
+            let plan = text(&[&command[..], &["--plan"]].concat());
+            assert!(plan.contains("copies the encoded chunks"), "{format} {chunks:?} {selection}: {plan}");
+            bytes(&command);
+            assert_eq!(marked(&copy), count, "{format} {chunks:?} {selection}");
+        }
+        let whole = place.at("whole");
+        bytes(&["copy", &store, &whole, "--select", "y=[30:50]"]);
+        assert_eq!(elements_of(&whole), elements[240..400], "{format} {chunks:?}");
+        for partial in ["y=[21:40]", "y=[20:39]", "y=[20:40:2]", "y=[20:40],x=[0:4]"] {
+            let plan = text(&["copy", &store, &place.at("none"), "--select", partial, "--plan", "--lossy"]);
+            assert!(!plan.contains("copies the encoded chunks"), "{format} {chunks:?} {partial}: {plan}");
+        }
+    }
+}
+
+/// Returns the bytes of `/a`.
+fn elements_of(store: &str) -> Vec<u8> {
+    bytes(&["get", store, "/a", "--format", "raw"])
+}
+
+#[test]
+fn encoded_chunks_of_a_selection_are_copied_in_parts() {
+    let place = Place::new();
+    let store = place.at("store");
+    let array = ["create", &store, "/a", "--shape", "100,4", "--dtype", "uint8", "--chunks", "10,4"];
+    bytes(&[&array[..], &["--dimension-names", "y,x"]].concat());
+    let elements: Vec<u8> = (0..400_u32).map(|number| (number % 251) as u8).collect();
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("elements", &elements)]);
+    let copy = place.at("copy");
+    let select = ["--select", "y=[30:90]"];
+    for part in ["1/3", "3/3", "1/3", "2/3"] {
+        bytes(&[&["copy", &store, &copy, "--partition", part][..], &select].concat());
+    }
+    assert_eq!(elements_of(&copy), elements[120..360]);
+    let verified = place.at("verified");
+    bytes(&[&["copy", &store, &verified, "--verify"][..], &select].concat());
+    assert_eq!(elements_of(&verified), elements[120..360]);
+}
+
+/// The copy has chunks of eight rows, which begin in the middle of chunks of the source. All but the outer ones are read
+/// twice.
+#[test]
+fn the_plan_counts_the_chunks_that_a_selection_cuts() {
+    let place = Place::new();
+    let store = place.at("store");
+    let array = ["create", &store, "/a", "--shape", "64,16384", "--dtype", "int16", "--chunks", "8,16384"];
+    bytes(&[&array[..], &["--dimension-names", "y,x"]].concat());
+    let plan = |selection: &str| {
+        let command = ["--memory", "1MiB", "copy", &store, &place.at("copy"), "--chunks", "8,16384"];
+        text(&[&command[..], &["--codec", "gzip", "--plan", "--select", selection]].concat())
+    };
+    let cut = plan("y=[4:60]");
+    assert!(cut.contains("each chunk is read 1.75 times on average"), "{cut}");
+    assert!(cut.contains("reads   3.5 MiB of elements, and writes 1.8 MiB"), "{cut}");
+    let aligned = plan("y=[8:56]");
+    assert!(aligned.contains("each chunk is read 1.00 times on average"), "{aligned}");
+    assert!(aligned.contains("reads   1.5 MiB of elements, and writes 1.5 MiB"), "{aligned}");
+    let few = plan("y=[::8]");
+    assert!(few.contains("reads   2.0 MiB of elements, and writes 256.0 KiB"), "{few}");
+}
+
 #[test]
 fn paths_limit_a_selection_and_positions_select_in_one_array() {
     let place = Place::new();
