@@ -92,7 +92,14 @@ impl FilesystemStore {
             Temporary::create(temporary, place, handle).map_err(|error| failed("writing", path, error))?;
         let version = temporary.write(value, self, condition.is_some());
         let version = version.map_err(|error| failed("writing", path, error))?;
-        if !self.rename_if(&mut temporary, key, path, condition)? {
+        // Creating a name is one step, so it needs no lock. If that fails, the steps below find the reason. A folder that
+        // the store created usually does not have the name.
+        let is_new = match condition {
+            Some(condition) => *condition == Condition::Missing,
+            None => known == Known::Created,
+        };
+        let is_renamed = is_new && self.locks_folders() && temporary.rename_to_new(path);
+        if !is_renamed && !self.rename_if(&mut temporary, key, path, condition)? {
             return Ok(ConditionalWrite::Conflict);
         }
         if self.durability == Durability::Full {
@@ -109,10 +116,6 @@ impl FilesystemStore {
         path: &Path,
         condition: Option<&Condition>,
     ) -> StoreResult<bool> {
-        // Creating a name is one step, so it needs no lock. If that fails, the steps below find the reason.
-        if condition == Some(&Condition::Missing) && self.locks_folders() && temporary.rename_to_new(path) {
-            return Ok(true);
-        }
         let opened;
         let handle = match temporary.handle {
             None if self.locks_folders() => {
