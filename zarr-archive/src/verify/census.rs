@@ -28,7 +28,7 @@ pub struct Census {
     pub smallest: Option<u64>,
     /// The size of the largest value.
     pub largest: Option<u64>,
-    /// The hash of the elements, if all chunks were decoded.
+    /// The hash of the elements, if all chunks were decoded and compared with a manifest.
     pub values: Option<String>,
     /// The chunk grid.
     pub picture: Picture,

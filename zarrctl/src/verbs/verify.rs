@@ -68,7 +68,7 @@ pub(crate) fn check(
     checks: Checks,
     resume: Option<&Path>,
 ) -> Result<Report, Failure> {
-    let mut record = resume.map(|file| Record::open(file, &**store, checks.level)).transpose()?;
+    let mut record = resume.map(|file| Record::open(file, &**store, &checks)).transpose()?;
     let begun = Progress::unknown("reading metadata");
     let mut verification = Verification::begin(Arc::clone(store), context, checks)
         .map_err(|error| hints::of_hierarchy(error, &**store))?;
@@ -109,10 +109,16 @@ struct Record {
 }
 
 impl Record {
-    /// Opens or creates a file with a line for each array. The first line names the store and the level.
-    fn open(path: &Path, store: &dyn Store, level: Level) -> Result<Self, Failure> {
+    /// Opens or creates a file with a line for each array. The first line describes the check.
+    fn open(path: &Path, store: &dyn Store, checks: &Checks) -> Result<Self, Failure> {
         let at = |error| Failure::Io(error).while_at(&format!("`{}`", path.display()));
-        let head = json::json!({"verify": (store.location().as_str()), "level": (level.name())}).to_string();
+        let head = json::json!({
+            "verify": (store.location().as_str()),
+            "level": (checks.level.name()),
+            "complete": (checks.complete),
+            "manifest": (checks.manifest.as_ref().map_or(Value::Null, |manifest| Value::from(manifest.digest())))
+        });
+        let head = head.to_string();
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

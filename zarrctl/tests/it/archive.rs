@@ -97,7 +97,13 @@ fn an_interrupted_check_is_resumed() {
     fs::write(place.path("demo/v3/image/mandelbrot/c/0/0"), b"damaged").unwrap();
     assert_eq!(text(&["verify", &store, "--resume", &record]), report);
     assert_eq!(ran(&["verify", &store]).0, 3);
-    refused(&["verify", &store, "--resume", &record, "--level", "sizes"], 1);
+    // What was checked otherwise is checked again.
+    let manifest = place.at("manifest.json");
+    text(&["digest", &place.at("demo/v2"), "--manifest", &manifest]);
+    for more in [&["--level", "sizes"][..], &["--complete"], &["--manifest", &manifest]] {
+        let message = refused(&[&["verify", &store, "--resume", &record], more].concat(), 1);
+        assert!(message.contains("belongs to another check"), "{message}");
+    }
 }
 
 /// Damages a hierarchy so that `repair` can repair all of it.
