@@ -16,6 +16,7 @@ mod failure;
 mod forms;
 mod hints;
 mod interrupt;
+mod labels;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod loaded;
 mod manual;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use zarr_kit::json::counted;
 use zarr_kit::spec::{printable, printable_path};
-use zarr_kit::{Array, DimensionSelection, ElementArray, Selection};
+use zarr_kit::{Array, DimensionSelection, ElementArray, Hierarchy, Selection};
 
 use crate::arguments::{Form, Get};
 use crate::blocks::{Blocks, Layout};
@@ -24,6 +24,7 @@ use crate::forms::raw::{RawWriter, little_endian};
 use crate::forms::summary::{summarise, summarise_as};
 use crate::hints;
 use crate::interrupt::{self, Left, Temporary};
+use crate::labels;
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::{note, stdout};
 use crate::selecting;
@@ -40,6 +41,7 @@ pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
     let along = selecting::parse(arguments.select.as_deref(), &array, &hierarchy)?;
     let shape = Selection::Orthogonal(along.clone()).shape(array.shape())?;
     if is_looked_at(arguments) {
+        print_labels(&array, &hierarchy, &along)?;
         return show(&array, &along, &shape, arguments.cf);
     }
     check_size(&array, &along, arguments.select.is_some())?;
@@ -96,6 +98,18 @@ fn write_to_file(
 fn is_looked_at(arguments: &Get) -> bool {
     let is_plain = arguments.output.is_none() && arguments.format.is_none() && !arguments.all;
     is_plain && io::stdout().is_terminal()
+}
+
+/// Prints the coordinates of the selected part. If they cannot be read, the elements may be readable all the same.
+fn print_labels(array: &Array, hierarchy: &Hierarchy, along: &[DimensionSelection]) -> Result<(), Failure> {
+    match labels::lines(array, hierarchy, along) {
+        Ok(labels) => Ok(stdout().write_all(labels.as_bytes())?),
+        Err(error) => {
+            let reason = error.message().unwrap_or_default();
+            warn(&format!("the coordinates of {} are not printed: {reason}", array.path()));
+            Ok(())
+        }
+    }
 }
 
 fn show(array: &Array, along: &[DimensionSelection], shape: &[u64], is_decoded: bool) -> Result<(), Failure> {

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::forms::summary::summarise_as;
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::stdout;
-use crate::{hints, preview, selecting, slabs, terminal};
+use crate::{hints, labels, preview, selecting, slabs, terminal};
 use statistics::{Statistics, statistics};
 
 /// The largest slice that is drawn, in bytes.
@@ -30,9 +30,6 @@ const PIXELS: u64 = 2048;
 
 /// The attributes that describe an array, in the order of the output.
 const DESCRIPTIONS: [&str; 4] = ["long_name", "standard_name", "units", "calendar"];
-
-/// The coordinate values at each end that are printed.
-const LABELS: u64 = 3;
 
 /// The widest bar of a histogram in characters.
 const WIDTH: u64 = 40;
@@ -116,38 +113,8 @@ impl Shown<'_> {
                 let _written = writeln!(text, "  {:14}{}", name.replace('_', " "), printable(value));
             }
         }
-        for (dimension, name) in names.iter().enumerate() {
-            let Some(name) = name else { continue };
-            if let Some(labels) = self.labels(dimension, name)? {
-                let _written = writeln!(text, "  {:14}{}", printable(name).to_string(), printable(labels));
-            }
-        }
+        text.push_str(&labels::lines(array, self.hierarchy, self.along)?);
         Ok(text)
-    }
-
-    /// Returns the first and the last selected values of a coordinate.
-    fn labels(&self, dimension: usize, name: &str) -> Result<Option<String>, Failure> {
-        let length = self.array.shape()[dimension];
-        let coordinate = selecting::coordinate_of(self.array, self.hierarchy, name, length)?;
-        let Some(coordinate) = coordinate.filter(|found| found.path() != self.array.path()) else {
-            return Ok(None);
-        };
-        let selected = &self.along[dimension];
-        let count = slabs::length(selected);
-        let parts = match count > 2 * LABELS {
-            true => vec![slabs::slice(selected, 0, LABELS), slabs::slice(selected, count - LABELS, count)],
-            false => vec![selected.clone()],
-        };
-        let mut labels = Vec::new();
-        for part in parts {
-            let elements = coordinate.read(Selection::Orthogonal(vec![part]))?;
-            labels.push(decoded_texts(&coordinate, &Decoding::of(&coordinate), &elements)?.join(", "));
-        }
-        let unit = coordinate.attributes().get("units").and_then(Value::as_str);
-        let unit = unit
-            .filter(|unit| !unit.contains(" since "))
-            .map_or_else(String::new, |unit| format!("  {unit}"));
-        Ok(Some(format!("{}{unit}", labels.join(", …, "))))
     }
 
     /// Writes the corners of the selection, decoded. Returns whether elements are left out.

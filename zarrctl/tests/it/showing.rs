@@ -54,6 +54,29 @@ fn show_decodes_values_and_prints_coordinates_and_statistics() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn get_prints_coordinates_on_a_terminal_only() {
+    use crate::messages::in_a_terminal;
+    let place = Place::new();
+    let store = data_set(&place, "v3");
+    let command = format!("get {store} /t2m --select time=2001-02:2001-03");
+    let Some(shown) = in_a_terminal(&command) else { return };
+    let time = "time          2001-02-01, 2001-03-01\r\n";
+    let lat = "lat           60, 30, 0, -30  degrees_north\r\n";
+    assert!(shown.contains(time) && shown.contains(lat) && shown.contains("[[  4 -99   6   7]"), "{shown}");
+    assert!(!in_a_terminal(&format!("get {store} /lat")).unwrap().contains("degrees"));
+    assert!(!text(&["get", &store, "/t2m", "--format", "json"]).contains("2001"));
+    // The elements are readable without the coordinate.
+    fs::write(place.path("store/time/c/0"), b"damaged").unwrap();
+    let shown = in_a_terminal(&format!("get {store} /t2m")).unwrap();
+    assert!(
+        shown.contains("the coordinates of /t2m are not printed: chunk [0] of /time")
+            && shown.contains("[[  0"),
+        "{shown}"
+    );
+}
+
 #[test]
 fn parts_are_selected_by_coordinate() {
     let place = Place::new();
