@@ -12,8 +12,12 @@ mod archive;
 mod bench;
 #[path = "it/change.rs"]
 mod change;
+#[path = "it/completions.rs"]
+mod completions;
 #[path = "it/conformance.rs"]
 mod conformance;
+#[path = "it/converting.rs"]
+mod converting;
 #[path = "it/copy_parts.rs"]
 mod copy_parts;
 #[cfg(target_os = "linux")]

@@ -42,11 +42,12 @@ _zarrctl_nodes() {
 complete -F _zarrctl_nodes -o nosort -o bashdefault -o default zarrctl
 "#;
 
-/// Completes paths of nodes in Zsh. The generated specifications of paths refer to it.
+/// Completes paths of nodes in Zsh. The generated specifications of paths refer to it. There, the first of `words` is the
+/// verb.
 const ZSH: &str = r#"
 _zarrctl_nodes() {
     local -a nodes
-    nodes=(${(f)"$(zarrctl complete-node -- ${words[2,CURRENT]} 2> /dev/null)"})
+    nodes=(${(f)"$(zarrctl complete-node -- "${(@Q)words[1,CURRENT]}" 2> /dev/null)"})
     if (( ${#nodes} )); then
         compadd -S '' -- $nodes
     else
@@ -55,9 +56,13 @@ _zarrctl_nodes() {
 }
 "#;
 
-/// Completes paths of nodes in Fish.
+/// Completes paths of nodes in Fish, without files. The condition is evaluated once for each completion.
 const FISH: &str = r#"
-complete -c zarrctl -k -a '(zarrctl complete-node -- (commandline -opc)[2..] (commandline -ct) 2> /dev/null)'
+function __zarrctl_has_nodes
+    set -g __zarrctl_nodes (zarrctl complete-node -- (commandline -opc)[2..] (commandline -ct) 2> /dev/null)
+    test (count $__zarrctl_nodes) -gt 0
+end
+complete -c zarrctl -n __zarrctl_has_nodes -f -k -a '$__zarrctl_nodes'
 "#;
 
 /// Prints the script for a shell.

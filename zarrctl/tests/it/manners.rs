@@ -1,10 +1,10 @@
-//! Groups and arrays like others, single attributes, summaries, completions and man pages.
+//! Groups and arrays like others, single attributes, summaries and man pages.
 
 use std::fs;
 use std::process::Command;
 
 use crate::showing::data_set;
-use crate::support::{Place, bytes, program, refused, run, text};
+use crate::support::{Place, bytes, refused, run, text};
 
 #[test]
 fn groups_are_created_with_attributes() {
@@ -127,54 +127,4 @@ fn a_man_page_is_written_for_each_command() {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-}
-
-#[test]
-fn the_nodes_of_a_store_are_completed() {
-    let place = Place::new();
-    let store = data_set(&place, "v3");
-    bytes(&["create", &store, "/g/deep", "--shape", "2", "--dtype", "int8"]);
-    let nodes = |words: &[&str]| text(&[&["complete-node", "--"], words].concat());
-    assert_eq!(nodes(&["get", &store, "t"]), "t2m\ntime\n");
-    assert_eq!(nodes(&["info", &store, ""]), "g/\nlat\nt2m\ntime\n");
-    assert_eq!(nodes(&["info", "--json", &store, "/g/"]), "/g/deep\n");
-    for words in
-        [&["get", &store][..], &["get", "nowhere", "t"], &["copy", &store, "t"], &["get", &store, "none/"]]
-    {
-        assert_eq!(nodes(words), "", "{words:?}");
-    }
-}
-
-/// Completes a line as Bash does. `None` if Bash is not installed.
-fn completed_by_bash(place: &Place, line: &str) -> Option<String> {
-    let script = place.file("zarrctl.bash", &bytes(&["completions", "bash"]));
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_zarrctl")).parent().unwrap();
-    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
-    let run = format!(
-        r#"source '{script}'; COMP_LINE="$1"; COMP_POINT=${{#COMP_LINE}}; read -r -a COMP_WORDS <<< "$1"
-        [[ $1 == *" " ]] && COMP_WORDS+=(""); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
-        _zarrctl_nodes zarrctl "${{COMP_WORDS[COMP_CWORD]}}" "${{COMP_WORDS[COMP_CWORD - 1]}}"
-        printf '%s\n' "${{COMPREPLY[@]}}""#
-    );
-    let output =
-        Command::new("bash").args(["--norc", "-c", &run, "bash", line]).env("PATH", path).output().ok()?;
-    Some(String::from_utf8(output.stdout).unwrap())
-}
-
-#[test]
-fn bash_completes_verbs_options_and_nodes() {
-    let place = Place::new();
-    let store = data_set(&place, "v3");
-    let Some(nodes) = completed_by_bash(&place, &format!("zarrctl info {store} t")) else { return };
-    assert_eq!(nodes, "t2m\ntime\n");
-    let verbs = completed_by_bash(&place, "zarrctl conso").unwrap();
-    assert_eq!(verbs, "consolidate\n");
-    let options = completed_by_bash(&place, &format!("zarrctl get {store} t2m --se")).unwrap();
-    assert_eq!(options, "--select\n");
-}
-
-#[test]
-fn help_does_not_list_the_helper_of_completions() {
-    let output = program().arg("--help").output().unwrap();
-    assert!(!String::from_utf8(output.stdout).unwrap().contains("complete-node"));
 }
