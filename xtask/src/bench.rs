@@ -33,6 +33,7 @@ mod runner;
 mod statistics;
 mod table;
 
+use cases::Case;
 use comparison::Comparison;
 use group::Group;
 use programs::Program;
@@ -88,6 +89,15 @@ pub(crate) struct Options {
     /// Run the cases of a store that waits before each response instead
     #[arg(long, conflicts_with = "large")]
     far: bool,
+    /// Run the cases of whole programs instead: copies, checks and digests by `zarrctl`
+    ///
+    /// Copies are compared with `cp`, and with Cubed and Dask.
+    #[arg(long, conflicts_with_all = ["large", "far", "python", "baseline"])]
+    copy: bool,
+    /// The size of the array that gets other chunks, in GiB; others have a quarter of it
+    #[arg(long, value_name = "SIZE", default_value_t = 4, requires = "copy")]
+    #[arg(value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
+    gib: u64,
     #[command(flatten)]
     network: far_store::Network,
     /// List the cases
@@ -100,11 +110,23 @@ pub(crate) struct Options {
 
 impl Options {
     fn group(&self) -> Group {
-        match (self.large, self.far) {
-            (true, _) => Group::Growth,
-            (false, true) => Group::Far,
-            (false, false) => Group::Near,
+        match (self.large, self.far, self.copy) {
+            (true, ..) => Group::Growth,
+            (false, true, _) => Group::Far,
+            (false, false, true) => Group::Copy,
+            (false, false, false) => Group::Near,
         }
+    }
+
+    fn cases(&self) -> Vec<Case> {
+        let cases = match self.copy {
+            true => cases::copies(self.quick, self.gib),
+            false => cases::all(self.quick, self.group()),
+        };
+        let is_wanted = |case: &Case| {
+            self.patterns.is_empty() || self.patterns.iter().any(|pattern| case.name.contains(pattern))
+        };
+        cases.into_iter().filter(is_wanted).collect()
     }
 
     /// Returns the programs in the order of the tables. This engine is always included, because the others are compared
@@ -113,6 +135,9 @@ impl Options {
         let is_wanted = |program: &Program| {
             self.only.is_empty() || *program == Program::ZarrKit || self.only.contains(program)
         };
+        if self.copy {
+            return [Program::ZarrKit].into_iter().chain(Program::COPYING).filter(is_wanted).collect();
+        }
         let added = Program::PYTHON.into_iter().filter(|program| self.python || self.only.contains(program));
         let mut programs: Vec<_> = Program::ALL.into_iter().chain(added).filter(is_wanted).collect();
         if self.baseline.is_some() {
@@ -127,10 +152,7 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure
         return Err(Failure::Usage(format!("`--publish` needs at least {ROUNDS_TO_PUBLISH} rounds")));
     }
     let group = options.group();
-    let mut cases = cases::all(options.quick, group);
-    if !options.patterns.is_empty() {
-        cases.retain(|case| options.patterns.iter().any(|pattern| case.name.contains(pattern)));
-    }
+    let cases = options.cases();
     if options.list {
         return cases.iter().try_for_each(|case| Ok(say(&format!("{:<34} {}\n", case.name, case.title))?));
     }
@@ -151,11 +173,13 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure
     }
     build(workspace, &target, &packages)?;
     let interpreter = interpreter(workspace, &output, &mut programs, options.publish)?;
+    let copying = environment_of_copying(workspace, &output, &mut programs)?;
     let places = programs::Places {
         binaries: target.join("release"),
         baseline: options.baseline,
         scripts: workspace.root.join("benches/peers/python"),
         interpreter,
+        copying,
         logs: output.clone(),
         group,
         network: options.network,
@@ -189,7 +213,7 @@ fn interpreter(
     programs: &mut Vec<Program>,
     is_published: bool,
 ) -> Result<Option<PathBuf>, Failure> {
-    if !programs.iter().any(|program| program.is_python()) {
+    if !programs.iter().any(|program| program.is_python() && !program.is_whole()) {
         return Ok(None);
     }
     let requirements = workspace.root.join("benches/peers/python/requirements.txt");
@@ -203,6 +227,28 @@ fn interpreter(
         Err(reason) => {
             say(&format!("SKIPPED: the programs in Python: {reason}\n"))?;
             programs.retain(|program| !program.is_python());
+            Ok(None)
+        }
+    }
+}
+
+/// Returns the interpreter of the programs that give arrays other chunks. They are skipped without Python.
+fn environment_of_copying(
+    workspace: &Workspace,
+    output: &Path,
+    programs: &mut Vec<Program>,
+) -> Result<Option<PathBuf>, Failure> {
+    if !programs.iter().any(|program| program.is_whole()) {
+        return Ok(None);
+    }
+    let requirements = workspace.root.join("benches/peers/python/copying.txt");
+    let folder = output.join("copying");
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    match programs::environment(&folder, &requirements) {
+        Ok(interpreter) => Ok(Some(interpreter)),
+        Err(reason) => {
+            say(&format!("SKIPPED: Cubed and Dask: {reason}\n"))?;
+            programs.retain(|program| !program.is_whole());
             Ok(None)
         }
     }
@@ -290,6 +336,16 @@ mod tests {
     }
 
     #[test]
+    fn copies_are_compared_with_other_programs() {
+        let copy = parse(&["--peers", "--copy", "--gib", "1"]).unwrap();
+        assert_eq!((copy.group(), copy.gib), (Group::Copy, 1));
+        assert_eq!(copy.programs(), [Program::ZarrKit, Program::Cubed, Program::Dask]);
+        let ours = parse(&["--peers", "--copy", "--peer", "ours", "--case", "planes/"]).unwrap();
+        assert_eq!(ours.programs(), [Program::ZarrKit]);
+        assert_eq!(ours.cases().len(), 2);
+    }
+
+    #[test]
     fn this_engine_takes_part_in_every_comparison() {
         let programs = |arguments: &[&str]| parse(&[&["--peers"], arguments].concat()).unwrap().programs();
         assert_eq!(programs(&["--peer", "ours", "--peer", "zarrs"]), [Program::ZarrKit, Program::Zarrs]);
@@ -317,6 +373,8 @@ mod tests {
         refused(&["--peers", "--publish", "--quick"]);
         refused(&["--peers", "--publish", "--baseline", "x"]);
         refused(&["--peers", "--far", "--large"]);
+        refused(&["--peers", "--far", "--copy"]);
+        refused(&["--peers", "--gib", "2"]);
         refused(&["--peers", "--publish", "--python"]);
         refused(&["--peers", "--delay", "1"]);
         refused(&["--peers", "--far", "--publish", "--bandwidth", "50"]);

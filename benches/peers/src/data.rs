@@ -20,6 +20,11 @@ pub enum Data {
         /// The shape of the array.
         shape: [u64; 3],
     },
+    /// The same as `float32`.
+    Float32 {
+        /// The shape of the array.
+        shape: [u64; 3],
+    },
     /// The same as `float64`.
     Float64 {
         /// The shape of the array.
@@ -84,6 +89,9 @@ impl Data {
         let mut output = Output { file: BufWriter::with_capacity(1 << 20, File::create(file)?), checksum: 0 };
         match self {
             Self::Uint16 { shape } => write_rows(*shape, &mut output, |_, wave| wave.to_ne_bytes())?,
+            Self::Float32 { shape } => {
+                write_rows(*shape, &mut output, |_, wave| (f32::from(wave) / 16.0 - 100.0).to_ne_bytes())?;
+            }
             Self::Float64 { shape } => {
                 write_rows(*shape, &mut output, |_, wave| (f64::from(wave) / 16.0 - 100.0).to_ne_bytes())?;
             }

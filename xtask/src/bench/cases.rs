@@ -6,7 +6,10 @@ use super::aims::ONE_THREAD;
 use super::datasets::{self, Dataset, Sizes};
 use super::group::Group;
 
+mod copies;
 mod far;
+
+pub(crate) use copies::copies;
 
 /// One row of the comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +98,7 @@ pub(crate) fn all(is_quick: bool, group: Group) -> Vec<Case> {
         Group::Near => [whole(sizes), parts(sizes), kinds(sizes), cached(sizes), nodes(sizes)].concat(),
         Group::Growth => growth(sizes),
         Group::Far => far::cases(sizes),
+        Group::Copy => copies(is_quick, copies::GIB),
     }
 }
 
@@ -275,22 +279,8 @@ fn growth(sizes: Sizes) -> Vec<Case> {
     for (name, repeats) in [("1-GiB", 4), ("4-GiB", 16), ("16-GiB", 64)] {
         let dataset = datasets::long(sizes, name, repeats);
         let title = format!("zstd 5, {} read in parts of 256 MiB", name.replace('-', " "));
-        let parts = dataset.parts();
-        cases.push(Case::new(&dataset, "boxes", &title).boxes("read", parts.clone()));
-        if repeats == 16 {
-            let title = "zstd 5, 4 GiB copied by `zarrctl copy`";
-            cases.push(Case::new(&dataset, "copy", title).boxes("copy", parts));
-        }
-        if repeats == 4 {
-            for operation in ["verify", "digest"] {
-                let title = format!("zstd 5, 1 GiB, `zarrctl {operation}`");
-                cases.push(Case::new(&dataset, operation, &title));
-            }
-        }
+        cases.push(Case::new(&dataset, "boxes", &title).boxes("read", dataset.parts()));
     }
-    let planes = datasets::planes(sizes);
-    let title = "1 GiB of planes, `zarrctl copy` to columns in 256 MiB";
-    cases.push(Case::new(&planes, "rechunk", title).boxes("rechunk", planes.parts()));
     let grids: [(&'static str, &str, [u64; 3]); 4] = [
         ("1e3-chunks", "1,000 chunks of 1 KiB", [10, 10, 10]),
         ("1e4-chunks", "10,000 chunks of 1 KiB", [10, 10, 100]),
@@ -300,9 +290,6 @@ fn growth(sizes: Sizes) -> Vec<Case> {
     for (name, title, grid) in grids.into_iter().take(if sizes.is_quick { 2 } else { 4 }) {
         let dataset = datasets::many(name, grid);
         cases.push(Case::new(&dataset, "read", &format!("{title}, read")));
-        if name == "1e5-chunks" {
-            cases.push(Case::new(&dataset, "copy", &format!("{title}, copied by `zarrctl copy`")));
-        }
         // The output of all programs must exist at the same time for the check, which is too much for a million chunks.
         if grid != [100; 3] {
             cases.push(Case::new(&dataset, "write", &format!("{title}, write")));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::cases::Case;
 use super::clock::Clock;
-use super::copy::{self, Commands};
+use super::copy;
 use super::datasets::Dataset;
 use super::far_store::{FarStore, Traffic};
 use super::folder::{Folder, remove, size_below, write_group};
@@ -19,6 +19,8 @@ use super::report::{CaseReport, Outcome, Report, Version};
 use super::runner::{Run, Runner, Trouble};
 use super::table::time;
 use crate::say;
+
+mod whole;
 
 /// The programs that write the data for all and check the output of others, in order of preference.
 const NEUTRAL: [Program; 4] = [Program::ZarrPython, Program::Zarrs, Program::Tensorstore, Program::ZarrKit];
@@ -112,7 +114,10 @@ impl Comparison {
         }
         let mut versions = Vec::new();
         for program in self.programs.clone() {
-            let version = self.runner(program, 2)?.version().map_err(Trouble::text)?;
+            let version = match program.is_whole() {
+                true => self.places.version_of(program)?,
+                false => self.runner(program, 2)?.version().map_err(Trouble::text)?,
+            };
             versions.push(Version { name: program.key().to_owned(), version });
         }
         let mut report = Report::new(is_quick, group, self.rounds, versions);
@@ -120,7 +125,7 @@ impl Comparison {
         say(&format!("{} cases, {left}\n", cases.len()))?;
         for (number, case) in cases.iter().enumerate() {
             let place = format!("[{:>2}/{}]", number + 1, cases.len());
-            if let Some(reason) = self.no_room(&case.dataset) {
+            if let Some(reason) = self.no_room(case) {
                 say(&format!("{place} SKIPPED: {}: {reason}\n", case.name))?;
                 continue;
             }
@@ -211,45 +216,6 @@ impl Comparison {
     /// Returns the traffic of the remote store since the last call, if there is one.
     fn traffic(&mut self) -> Result<Option<Traffic>, String> {
         self.far_store.as_mut().map(FarStore::traffic).transpose()
-    }
-
-    /// Runs `zarrctl` and the command that is its lower bound in turn, each in a new process.
-    fn programs_of(&mut self, case: &Case) -> Result<CaseReport, String> {
-        let mut report = CaseReport::new(case);
-        self.make(case)?;
-        let source = self.folder_of(case, Program::Floor);
-        let target = self.folder.path().join("by-copy");
-        let mut commands = Commands::of(case, &self.places, &source, &target);
-        let mut seconds = Vec::new();
-        let mut floor = Vec::new();
-        let mut most = 0;
-        for _ in 0..self.rounds.min(LEAST_ROUNDS) {
-            remove(&target)?;
-            floor.push(copy::run(&mut commands.floor)?.0);
-            remove(&target)?;
-            let (took, peak) = copy::run(&mut commands.ours)?;
-            seconds.push(took);
-            most = most.max(peak);
-        }
-        report.floor = Some(floor);
-        let writes = target.exists();
-        let outcome = Outcome::Measured {
-            seconds,
-            peak: Some(most),
-            stored: if writes { Some(size_below(&target)?) } else { None },
-            read_back_by: None,
-            traffic: None,
-        };
-        let outcome = match writes {
-            true => {
-                let read = Case { operation: "boxes", ..case.clone() };
-                self.read_back_from(&read, &target, Program::ZarrKit, outcome)?
-            }
-            false => outcome,
-        };
-        remove(&target)?;
-        report.results.insert(Program::ZarrKit.key().to_owned(), outcome);
-        Ok(report)
     }
 
     /// Prepares a program. Fails if it does not support the case.
@@ -455,18 +421,19 @@ impl Comparison {
         let operation = if case.operation == "create" { "open" } else { "read" };
         let read =
             Case { operation, threads: 2, boxes: Vec::new(), floor: None, is_far: false, ..case.clone() };
-        self.read_back_from(&read, &self.folder_of(case, writer), writer, outcome)
+        self.read_back_from(&read, &self.folder_of(case, writer), Some(writer), outcome)
     }
 
+    /// Lets a program other than `but` read the files in a folder.
     fn read_back_from(
         &mut self,
         read: &Case,
         folder: &Path,
-        writer: Program,
+        but: Option<Program>,
         outcome: Outcome,
     ) -> Result<Outcome, String> {
         let expected = self.expected(read)?;
-        for reader in self.neutral(&read.dataset, Some(writer)) {
+        for reader in self.neutral(&read.dataset, but) {
             let question = self.question(read, reader, folder);
             let found = self
                 .ask(reader, 2, |runner| runner.prepare(&question))
@@ -486,9 +453,17 @@ impl Comparison {
     }
 
     /// Returns the reason why a large array does not fit into the folder, if it does not.
-    fn no_room(&self, dataset: &Dataset) -> Option<String> {
-        let wanted = dataset.bytes() / 2 + 2 * LARGE;
-        if dataset.bytes() < LARGE || self.written.contains(dataset.name) {
+    fn no_room(&self, case: &Case) -> Option<String> {
+        let dataset = &case.dataset;
+        let copies = match case.operation {
+            "copy" => dataset.bytes(),
+            // The copy, and uncompressed chunks of an intermediate array.
+            "rechunk" => dataset.bytes() * 3 / 2,
+            _ => 0,
+        };
+        let source = if self.written.contains(dataset.name) { 0 } else { dataset.bytes() / 2 + 2 * LARGE };
+        let wanted = source + copies;
+        if dataset.bytes() < LARGE || wanted == 0 {
             return None;
         }
         let free = machine::free_bytes(self.folder.path())?;

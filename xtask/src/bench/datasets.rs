@@ -349,11 +349,30 @@ pub(crate) fn long(sizes: Sizes, name: &'static str, repeats: u64) -> Dataset {
     }
 }
 
-/// Returns an array whose chunks are planes.
-pub(crate) fn planes(sizes: Sizes) -> Dataset {
-    let whole = long(sizes, "planes", 4);
-    let chunks = vec![1, whole.shape[1], whole.shape[2]];
-    let document = v3("uint16", &whole.shape, &chunks, json!([bytes(), zstd()]));
+/// Returns an array of `gib` GiB of `float32` whose chunks are planes.
+pub(crate) fn planes(sizes: Sizes, gib: u64) -> Dataset {
+    let (part, repeats) = if sizes.is_quick { ([16, 256, 256], 4) } else { ([64, 1024, 1024], 4 * gib) };
+    let shape = vec![part[0] * repeats, part[1], part[2]];
+    let chunks = vec![1, part[1], part[2]];
+    let level = json!({"name": "zstd", "configuration": {"level": 3, "checksum": false}});
+    Dataset {
+        name: "planes",
+        data: json!({"kind": "float32", "shape": part}),
+        data_type: "float32",
+        item: 4,
+        document: v3("float32", &shape, &chunks, json!([bytes(), level])),
+        codec: None,
+        shape,
+        chunks,
+        repeats,
+    }
+}
+
+/// Returns an array of `gib` quarters of a GiB in uncompressed chunks of 1 MiB.
+pub(crate) fn mebibytes(sizes: Sizes, gib: u64) -> Dataset {
+    let whole = long(sizes, "1-MiB-chunks", gib);
+    let chunks = [64, 64, 128].map(|length| sizes.length(length)).to_vec();
+    let document = v3("uint16", &whole.shape, &chunks, json!([bytes()]));
     Dataset { document, chunks, ..whole }
 }
 

@@ -12,11 +12,13 @@ pub(crate) enum Group {
     Growth,
     /// Cases in a store that waits before each answer.
     Far,
+    /// Cases that run whole programs, which copy and check data.
+    Copy,
 }
 
 impl Group {
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 3] = [Self::Near, Self::Growth, Self::Far];
+    pub(crate) const ALL: [Self; 4] = [Self::Near, Self::Growth, Self::Far, Self::Copy];
 
     /// Returns the markers around its tables in the page.
     pub(crate) fn marks(self) -> [&'static str; 2] {
@@ -24,6 +26,7 @@ impl Group {
             Self::Near => ["<!-- figures: begin -->\n", "<!-- figures: end -->\n"],
             Self::Growth => ["<!-- growth: begin -->\n", "<!-- growth: end -->\n"],
             Self::Far => ["<!-- far: begin -->\n", "<!-- far: end -->\n"],
+            Self::Copy => ["<!-- copy: begin -->\n", "<!-- copy: end -->\n"],
         }
     }
 }

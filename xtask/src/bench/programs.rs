@@ -30,6 +30,10 @@ pub(crate) enum Program {
     Xarray,
     /// xarray with the engine of the Python package.
     XarrayZarrKit,
+    /// Cubed with its local executor. Like Dask, it only gives arrays other chunks here.
+    Cubed,
+    /// Arrays of Dask.
+    Dask,
     /// This engine, built from another commit.
     Baseline,
     /// Not a peer: creates the data and measures the limits of the machine.
@@ -53,6 +57,9 @@ impl Program {
     pub(crate) const PYTHON: [Self; 5] =
         [Self::ZarrKitPython, Self::ZarrPythonZarrKit, Self::Zarrista, Self::Xarray, Self::XarrayZarrKit];
 
+    /// The programs that give arrays other chunks, which are compared with `zarrctl copy`.
+    pub(crate) const COPYING: [Self; 2] = [Self::Cubed, Self::Dask];
+
     /// Returns the name on the command line and in files.
     pub(crate) fn key(self) -> &'static str {
         match self {
@@ -67,6 +74,8 @@ impl Program {
             Self::Zarrista => "zarrista",
             Self::Xarray => "xarray",
             Self::XarrayZarrKit => "xarray-zarr-kit",
+            Self::Cubed => "cubed",
+            Self::Dask => "dask",
             Self::Baseline => "baseline",
             Self::Floor => "floor",
             Self::FarStore => "far",
@@ -75,7 +84,7 @@ impl Program {
 
     pub(crate) fn named(name: &str) -> Result<Self, String> {
         let name = if name == "ours" { Self::ZarrKit.key() } else { name };
-        let programs = || Self::ALL.into_iter().chain(Self::PYTHON);
+        let programs = || Self::ALL.into_iter().chain(Self::PYTHON).chain(Self::COPYING);
         let found = programs().find(|program| program.key() == name);
         let names = || programs().map(Self::key).collect::<Vec<_>>().join(", ");
         found.ok_or_else(|| format!("unknown peer (expected one of {})", names()))
@@ -84,6 +93,11 @@ impl Program {
     /// Returns whether the program uses the Python package of this workspace.
     pub(crate) fn uses_package(self) -> bool {
         matches!(self, Self::ZarrKitPython | Self::ZarrPythonZarrKit | Self::XarrayZarrKit)
+    }
+
+    /// Returns whether each run is a new process.
+    pub(crate) fn is_whole(self) -> bool {
+        Self::COPYING.contains(&self)
     }
 
     pub(crate) fn is_python(self) -> bool {
@@ -102,6 +116,8 @@ pub(crate) struct Places {
     pub(crate) scripts: PathBuf,
     /// The interpreter of the environment with their packages.
     pub(crate) interpreter: Option<PathBuf>,
+    /// The interpreter of the environment of the programs that give arrays other chunks.
+    pub(crate) copying: Option<PathBuf>,
     /// The folder of the logs of the runners.
     pub(crate) logs: PathBuf,
     pub(crate) group: Group,
@@ -109,6 +125,18 @@ pub(crate) struct Places {
 }
 
 impl Places {
+    /// Returns the version of a program that gives arrays other chunks.
+    pub(crate) fn version_of(&self, program: Program) -> Result<String, String> {
+        let interpreter = self.copying.as_ref().ok_or("Python is not available")?;
+        let mut command = Command::new(interpreter);
+        command.arg(self.scripts.join("copying.py")).arg(program.key()).env("PYTHONDONTWRITEBYTECODE", "1");
+        let output = command.output().map_err(|error| format!("{}: {error}", program.key()))?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+            false => Err(format!("{}: {}", program.key(), String::from_utf8_lossy(&output.stderr).trim())),
+        }
+    }
+
     /// Returns the command of a runner with `threads` threads. If `taskset` is installed, the runner may only use the same
     /// number of processors.
     pub(crate) fn command(&self, program: Program, threads: usize) -> Result<Command, String> {

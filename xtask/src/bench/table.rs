@@ -160,6 +160,9 @@ fn times(report: &Report) -> String {
 fn aim(report: &Report, case: &CaseReport) -> [String; 2] {
     let Some(verdict) = aims::verdict(report, case) else { return ["–".to_owned(), "–".to_owned()] };
     let is_met = match (verdict.is_met, verdict.most) {
+        (is_met, _) if matches!(case.aim, aims::Aim::PerSecond(_)) => {
+            format!("{} ({:.2} GB/s)", if is_met { "yes" } else { "**no**" }, verdict.found)
+        }
         (true, _) => "yes".to_owned(),
         (false, Some(most)) => format!("**no**; the floor itself is at {most:.2}×"),
         (false, None) => "**no**".to_owned(),
