@@ -347,6 +347,25 @@ fn copies_of_encoded_chunks_keep_the_hinted_number_in_flight() {
 }
 
 #[test]
+fn encoded_chunks_are_copied_from_other_positions() {
+    let from = Twice::new(&[512, 512], &[16, 16], &zstd()).filled();
+    let to = Twice::new(&[64, 512], &[16, 16], &zstd());
+    let indices: Vec<Vec<u64>> =
+        (0..4).flat_map(|row| (0..30).map(move |column| vec![row, column])).collect();
+    for target in [&to.array, &to.near] {
+        target.copy_encoded_chunks_from(&from.array, &[3, 2], &indices).unwrap();
+    }
+    to.compare();
+    let part = |rows: std::ops::Range<u64>, columns: std::ops::Range<u64>| [rows, columns];
+    let copied = to.near.read(part(0..64, 0..480)).unwrap();
+    let expected = from.array.read(part(48..112, 32..512)).unwrap();
+    assert_eq!(copied.bytes(), expected.bytes());
+    // The chunk of the source must exist as well.
+    let error = to.near.copy_encoded_chunks_from(&from.array, &[30, 2], &indices).unwrap_err();
+    assert!(error.to_string().contains("32"), "{error}");
+}
+
+#[test]
 fn the_number_of_bytes_in_flight_of_copies_is_bounded() {
     let from = Twice::new(&[24, 1 << 21], &[1, 1 << 21], &bytes()).filled();
     let to = Twice::new(&[24, 1 << 21], &[1, 1 << 21], &bytes());
