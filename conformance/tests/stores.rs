@@ -91,6 +91,7 @@ const FAULTS: &[(Fault, &[&str])] = &[
     (Fault::SetBypassesConditions, &["store-whole-and-conditional-race"]),
     (Fault::LocksNothing, &["store-locks"]),
     (Fault::WritesWithoutTheCapability, &["store-unconditional"]),
+    (Fault::CommitDropsChanges, &["store-commit"]),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -118,6 +119,7 @@ enum Fault {
     SetBypassesConditions,
     LocksNothing,
     WritesWithoutTheCapability,
+    CommitDropsChanges,
 }
 
 #[test]
@@ -261,6 +263,13 @@ impl Store for Faulty {
                 self.compare_then_set(key, value, condition)
             }
             _ => self.store.set_if(key, value, condition),
+        }
+    }
+
+    fn commit(&self) -> Result<(), StoreError> {
+        match self.fault {
+            Fault::CommitDropsChanges => self.store.erase_prefix(&Prefix::root()),
+            _ => Ok(()),
         }
     }
 

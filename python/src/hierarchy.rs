@@ -177,6 +177,11 @@ impl HierarchyHandle {
     fn consolidate(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         self.run(py, |hierarchy| hierarchy.consolidate(path))
     }
+
+    /// Commits a store that collects changes.
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, |hierarchy| Ok(hierarchy.store().commit()?))
+    }
 }
 
 impl HierarchyHandle {

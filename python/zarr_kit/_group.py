@@ -163,6 +163,14 @@ class Group:
             erase_if_present(self._hierarchy, path)
         return new_array(self._hierarchy, path, arguments)
 
+    def commit(self) -> None:
+        """Make the changes of a store that collects them permanent, such as those of a zip archive.
+
+        Other stores store every change immediately. An archive is also committed when the last node of it is deleted, but
+        then a failure is only printed.
+        """
+        self._hierarchy.engine.commit()
+
     def tree(self) -> str:
         """Return the nodes below the group as a tree of lines."""
         from zarr_kit._display import tree

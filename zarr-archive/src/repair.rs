@@ -116,7 +116,7 @@ impl RepairPlan {
             progress.check()?;
             repair.run(store, context)?;
         }
-        Ok(())
+        Ok(store.commit()?)
     }
 }
 

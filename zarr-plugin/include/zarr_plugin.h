@@ -682,6 +682,9 @@ struct zarr_store_vtable {
     int32_t (*lock)(const void *self, zarr_str key, void **lock, zarr_buf *err);
     /* Since 2.2. Releases a lock, possibly on another thread or after the store is released. */
     void (*unlock)(void *lock);
+    /* Since 2.2. Makes the changes of all finished calls permanent and visible to other processes. NULL: the
+     * store does that in each call. */
+    int32_t (*commit)(const void *self, zarr_buf *err);
 };
 
 /* An extension of a library. */

@@ -39,8 +39,8 @@ pub use request::{
 /// Keys and values.
 ///
 /// A store has at most one value per key. Keys are case sensitive. A value is visible to all readers when `set`
-/// returns. All operations may run concurrently on any number of threads. Source: "Abstract store interface" in the
-/// draft.
+/// returns; in a store that collects changes, readers in other processes see it after [`Store::commit`]. All operations
+/// may run concurrently on any number of threads. Source: "Abstract store interface" in the draft.
 ///
 /// Six methods are required:
 ///
@@ -194,6 +194,19 @@ pub trait Store: Debug + Send + Sync {
     ///
     /// [`StoreError::Io`].
     fn erase(&self, key: &Key) -> StoreResult<()>;
+
+    /// Makes the changes of all finished calls permanent and visible to other processes.
+    ///
+    /// Most stores do that in each call, and this does nothing. A store that collects changes, such as a zip archive,
+    /// needs this call: dropping it also commits, but cannot return a failure. Calls that change values at the same time
+    /// are in this commit or in the next one.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`]. Other processes then see the state of the last commit.
+    fn commit(&self) -> StoreResult<()> {
+        Ok(())
+    }
 
     /// Lists every key that begins with `prefix` once, in any order.
     ///

@@ -8,6 +8,7 @@ use zarr_kit::{Context, Progress};
 
 use crate::arguments;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::opening;
 use crate::printer::collecting;
 use crate::verbs;
@@ -54,7 +55,9 @@ pub fn copy(
     let arguments = parsed.map_err(|error| CallError::Usage(usage(&error)))?;
     let (copied, notes) = collecting(|| {
         let context = opening::with_jobs(context.clone(), arguments.jobs)?;
-        verbs::copy::run_with(&arguments, &context, progress, || Ok(()))
+        let copied = verbs::copy::run_with(&arguments, &context, progress, || Ok(()));
+        let committed = interrupt::commit_all();
+        copied.and_then(|summary| committed.map(|()| summary))
     });
     warnings.extend(notes.iter().map(|note| note.strip_prefix("warning: ").unwrap_or(note).to_owned()));
     if let Ok(Some(summary)) = &copied {

@@ -16,8 +16,8 @@ use crate::failure::Failure;
 /// The variable with the default of `--durable`.
 const VARIABLE: &str = "ZARR_KIT_DURABLE";
 
-/// The stores in local databases.
-const DATABASES: [&str; 2] = ["lmdb", "redb"];
+/// The stores in local databases and archives.
+const DATABASES: [&str; 3] = ["lmdb", "redb", "zip"];
 
 /// Whether `--durable` or the variable is set.
 static DURABLE: OnceLock<bool> = OnceLock::new();
@@ -47,7 +47,7 @@ pub(crate) fn durability() -> Durability {
     if is_on() { Durability::Full } else { Durability::None }
 }
 
-/// Opens a store for writing. Local folders and databases in it are durable if [`is_on`], unless a description has
+/// Opens a store for writing. Local folders, databases and archives in it are durable if [`is_on`], unless a description has
 /// another value of `durable`.
 pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
     if !is_on() {
@@ -73,7 +73,7 @@ pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, 
     Ok(Arc::new(store.durable(durability())))
 }
 
-/// Adds `"durable": "full"` to each local folder and each database in a JSON description, unless it is set. Returns
+/// Adds `"durable": "full"` to each local folder, database and archive in a JSON description, unless it is set. Returns
 /// `None` for other locations.
 fn durable_description(location: &str) -> Option<String> {
     let parsed = parse_json(location.trim().as_bytes(), &ParseOptions::default()).ok()?;
@@ -87,7 +87,11 @@ fn make_durable(value: &mut Value) {
     match value {
         Value::Object(members) => {
             let kind = members.get("type").and_then(Value::as_str);
-            let is_local = kind.is_some_and(|kind| kind == "filesystem" || DATABASES.contains(&kind));
+            let is_local = kind.is_some_and(|kind| match kind {
+                // An archive in another store has no path.
+                "zip" => members.contains("path"),
+                kind => kind == "filesystem" || DATABASES.contains(&kind),
+            });
             if is_local && !members.contains("durable") {
                 members.insert("durable", "full");
             }
@@ -144,6 +148,11 @@ mod tests {
                 r#"{"type":"prefix","prefix":"p","store":{"type":"filesystem","path":"a","durable":"full"}}"#,
             ),
             (r#"{"type":"redb","path":"a"}"#, r#"{"type":"redb","path":"a","durable":"full"}"#),
+            (r#"{"type":"zip","path":"a"}"#, r#"{"type":"zip","path":"a","durable":"full"}"#),
+            (
+                r#"{"type":"zip","key":"a","store":{"type":"filesystem","path":"b"}}"#,
+                r#"{"type":"zip","key":"a","store":{"type":"filesystem","path":"b","durable":"full"}}"#,
+            ),
             (r#"{"type":"memory"}"#, r#"{"type":"memory"}"#),
         ] {
             assert_eq!(durable(given).as_deref(), Some(made), "{given}");

@@ -63,6 +63,9 @@ pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
             readable_location(&store.location())
         ));
     }
+    if let Some(archive) = store.location().strip_prefix("zip:").filter(|path| !Path::new(path).exists()) {
+        return Failure::fault(format!("`{archive}` does not exist"));
+    }
     let Some(folder) = folder(store) else { return error.into() };
     let Ok(count @ 1..) = leftovers::chunks_without_hierarchy(store) else {
         return match similar_folder(Path::new(&folder)) {

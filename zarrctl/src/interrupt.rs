@@ -2,8 +2,12 @@
 //! describes the remaining files.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use zarr_kit::spec::store::{Store, StoreResult};
+
+use crate::failure::Failure;
 
 mod store;
 
@@ -18,6 +22,7 @@ static STATE: Mutex<State> = Mutex::new(State {
     writing: 0,
     has_written: false,
     temporary: Vec::new(),
+    changed: Vec::new(),
     left: LEFT,
 });
 
@@ -32,7 +37,17 @@ struct State {
     writing: usize,
     has_written: bool,
     temporary: Vec<PathBuf>,
+    /// The stores that commands may have written to and that are not committed since.
+    changed: Vec<Arc<dyn Store>>,
     left: Left,
+}
+
+/// Commits all stores that were opened for writing. A store that collects changes would also commit when it is dropped,
+/// but could not return a failure.
+pub(crate) fn commit_all() -> Result<(), Failure> {
+    let stores = std::mem::take(&mut state().changed);
+    let committed: Vec<StoreResult<()>> = stores.iter().map(|store| store.commit()).collect();
+    Ok(committed.into_iter().collect::<StoreResult<()>>()?)
 }
 
 /// Messages about what an interrupted command leaves.
@@ -64,7 +79,7 @@ fn state() -> MutexGuard<'static, State> {
 /// Starts to handle signals. The message about an interrupt contains one of `left`.
 ///
 /// If the thread that waits for signals cannot be started, signals end the program immediately.
-pub(crate) fn watch(left: Left) -> Result<(), crate::failure::Failure> {
+pub(crate) fn watch(left: Left) -> Result<(), Failure> {
     {
         let mut state = state();
         state.left = left;
@@ -84,7 +99,7 @@ pub(crate) fn watch(left: Left) -> Result<(), crate::failure::Failure> {
         // The handlers are installed after the thread has started; without the thread, signals would be lost.
         if std::thread::Builder::new().spawn(waiting).is_ok() {
             let sent = send.send(Signals::new([SIGINT, SIGTERM])?);
-            sent.map_err(|_| crate::failure::Failure::fault("the thread that waits for signals ended"))?;
+            sent.map_err(|_| Failure::fault("the thread that waits for signals ended"))?;
         }
     }
     Ok(())
@@ -99,6 +114,11 @@ fn end(signal: i32) {
     for file in &state.temporary {
         // `clean` finds files that cannot be removed here.
         let _left = std::fs::remove_file(file);
+    }
+    for store in &state.changed {
+        if let Err(error) = store.commit() {
+            crate::printer::note(&format!("warning: {}", crate::failure::chain(&error)));
+        }
     }
     let left = if state.has_written { &state.left.written } else { &state.left.unwritten };
     crate::printer::note(&format!("interrupted; {left}"));

@@ -66,11 +66,17 @@ pub fn run(arguments: Vec<OsString>) -> u8 {
 fn run_parsed(arguments: Arguments) -> u8 {
     opening::require_conditional(arguments.require_conditional);
     let set = opening::set_memory(arguments.memory).and_then(|()| durable::set(arguments.durable));
-    let Err(failure) = set.and_then(|()| run_verb(arguments.verb)) else { return 0 };
-    if let Some(message) = failure.message() {
-        printer::print_error(&message);
+    let done = set.and_then(|()| run_verb(arguments.verb));
+    // After a failure, stores have what the verb wrote before it.
+    let committed = interrupt::commit_all();
+    let mut status = 0;
+    for failure in [done, committed].into_iter().filter_map(Result::err) {
+        if let Some(message) = failure.message() {
+            printer::print_error(&message);
+        }
+        status = status.max(failure.status());
     }
-    failure.status()
+    status
 }
 
 /// Parses the command line. Errors quote the arguments in printable form.

@@ -10,7 +10,7 @@ use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
     Array, Context, FallbackPolicy, Format, Hierarchy, Limits, NodeEntry, NodePath, OpenOptions, Registry,
-    ThreadPool, UndefinedFill, open_store, recognizing,
+    ThreadPool, UndefinedFill, open_store,
 };
 
 use crate::arguments::Reading;
@@ -22,15 +22,12 @@ use crate::slabs;
 use crate::terminal::{first_of, warn};
 use crate::values;
 
-/// The prefix of locations of zip archives.
-const ARCHIVE: &str = "zip:";
-
-/// The step of a pipeline that reads an archive.
+/// The step of a pipeline that reads an archive in another store.
 const STEP: &str = "|zip:";
 
-/// The advice for writing to an archive.
-const NEVER_CHANGED: &str = "zip archives cannot be changed: copy the archive to a folder with `zarrctl copy`, \
-     change the folder, and pack it with `zarrctl pack`";
+/// The advice for writing to an archive in another store.
+const NEVER_CHANGED: &str =
+    "zip archives in other stores cannot be changed: change a local copy of the archive";
 
 /// A hierarchy whose warnings are printed when it is dropped.
 #[derive(Debug)]
@@ -237,7 +234,7 @@ pub(crate) fn open_plain(location: &str) -> Result<Arc<dyn Store>, Failure> {
     Ok(open_store(context.registry(), location)?)
 }
 
-/// Opens a hierarchy for changes. Archives are refused.
+/// Opens a hierarchy for changes. Archives in other stores are refused.
 pub(crate) fn open_to_change(location: &str, reading: &Reading) -> Result<Opened, Failure> {
     let context = reading_context(reading)?;
     open_in(open_to_write(location, &context)?, &context, reading, false)
@@ -299,19 +296,14 @@ pub(crate) fn check_scheme(location: &str, registry: &Registry) -> Result<(), Fa
     }
 }
 
-/// Opens a store for writing. Archives are refused.
+/// Opens a store for writing. Archives in other stores are refused.
 pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
     check_scheme(location, context.registry())?;
-    let is_archive = recognizing(context.registry(), location).is_some_and(|store| store.name == "zip");
-    let store = if is_archive { None } else { Some(durable::open(location, context)?) };
-    let is_archive = |store: &dyn Store| {
-        let location = store.location();
-        !store.capabilities().writeable && (location.starts_with(ARCHIVE) || location.contains(STEP))
-    };
-    match store.filter(|store| !is_archive(&**store)) {
-        Some(store) => Ok(Arc::new(Interruptible::new(store))),
-        None => Err(Failure::fault(format!("`{location}`: {NEVER_CHANGED}"))),
+    let store = durable::open(location, context)?;
+    if !store.capabilities().writeable && store.location().contains(STEP) {
+        return Err(Failure::fault(format!("`{location}`: {NEVER_CHANGED}")));
     }
+    Ok(Arc::new(Interruptible::new(store)))
 }
 
 /// Warns of a location in memory, and of one that looks like a URL but becomes a folder.

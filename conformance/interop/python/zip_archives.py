@@ -118,7 +118,33 @@ def check(path: Path, zarr_format: int) -> None:
     assert np.array_equal(root["g/a"][...], elements())
 
 
+def check_changed(path: Path, zarr_format: int) -> None:
+    """Check an archive that was created and changed value by value, and add an array to it."""
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        entries = archive.infolist()
+        names = [entry.filename for entry in entries]
+        assert len(names) == len(set(names)), "no duplicate names"
+        assert all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
+    if zarr.__version__.startswith("2."):
+        store = zarr.ZipStore(str(path), mode="a")
+        root = zarr.open_group(store, mode="a")
+    else:
+        store = zarr.storage.ZipStore(path, mode="a")
+        root = zarr.open_group(store, mode="a", zarr_format=zarr_format)
+    assert root.attrs["n"] == 5
+    assert np.array_equal(root["g/a"][...], elements())
+    version = zarr.__version__.split(".")[0]
+    if f"b{version}" not in root["g"]:
+        added = root["g"].create_array if version != "2" else root["g"].create_dataset
+        array = added(f"b{version}", shape=(4,), chunks=(2,), dtype="int16")
+        array[...] = [1, 2, 3, 4]
+    store.close()
+
+
 if sys.argv[1] == "write":
     write(Path(sys.argv[2]))
-else:
+elif sys.argv[1] == "check":
     check(Path(sys.argv[2]), int(sys.argv[3]))
+else:
+    check_changed(Path(sys.argv[2]), int(sys.argv[3]))

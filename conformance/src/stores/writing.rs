@@ -87,6 +87,11 @@ pub(super) const RULES: &[StoreRule] = &[
         a_directory_without_keys_is_empty,
     ),
     (rule("D3-STORE-32", Level::L1, "The listings agree."), Needs::Listing, the_listings_agree),
+    (
+        rule("store-commit", Level::L1, "A commit keeps every change before it, and changes go on after it."),
+        Needs::Erasing,
+        a_commit_keeps_every_change,
+    ),
 ];
 
 fn text_keys_have_byte_values(trial: &Trial) -> Result<(), String> {
@@ -110,6 +115,28 @@ fn flat_and_nested_keys_are_the_same_to_the_caller(trial: &Trial) -> Result<(), 
 fn keys_of_any_script_are_kept(trial: &Trial) -> Result<(), String> {
     same("`a/` is refused as a key", Key::new("a/").is_err(), true)?;
     keeps(trial, &[".hidden", "100%/%20", "a+b=c~d", "a..b/...", "measure µ/温度/c/0", "наука/🦀"])
+}
+
+fn a_commit_keeps_every_change(trial: &Trial) -> Result<(), String> {
+    let commit = || trial.0.commit().map_err(|error| format!("committing: {error}"));
+    commit()?;
+    trial.fill(&["a", "b/c", "b/d", "e"])?;
+    trial.set("a", b"replaced")?;
+    trial.erase("e")?;
+    commit()?;
+    commit()?;
+    trial.has("a", b"replaced")?;
+    trial.lists(&["a", "b/c", "b/d"])?;
+    trial.erase("b/c")?;
+    trial.set("b/d", b"again")?;
+    trial.set("f", b"f")?;
+    commit()?;
+    trial.has("b/d", b"again")?;
+    trial.has("f", b"f")?;
+    trial.lists(&["a", "b/d", "f"])?;
+    trial.erase_prefix("")?;
+    commit()?;
+    trial.lists(&[])
 }
 
 fn keeps(trial: &Trial, keys: &[&str]) -> Result<(), String> {

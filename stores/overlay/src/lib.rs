@@ -183,6 +183,10 @@ impl Store for OverlayStore {
         rewrite_values(self, values)
     }
 
+    fn commit(&self) -> StoreResult<()> {
+        self.upper.commit()
+    }
+
     fn erase(&self, key: &Key) -> StoreResult<()> {
         if marks::is_reserved(key) {
             return Ok(());

@@ -13,8 +13,11 @@ use crate::names::name_of;
 /// Maximum size of a directory in bytes; enough for many millions of entries.
 pub(crate) const MAX_DIRECTORY_SIZE: u64 = 1 << 30;
 
+/// The size of the end of a directory in bytes, without a comment.
+const END: usize = 22;
+
 /// Maximum size of the end of a directory in bytes: the fixed part and the longest comment.
-const MAX_END_SIZE: u64 = 22 + u16::MAX as u64;
+const MAX_END_SIZE: u64 = END as u64 + u16::MAX as u64;
 
 /// Maximum number of false ends of a directory in a comment.
 const MAX_FALSE_ENDS: usize = 32;
@@ -29,18 +32,40 @@ const USUAL_EXTRA: u64 = 64;
 const MAX_RATIO: u64 = 1032;
 
 /// The entries whose names are keys, sorted; each key occurs once.
-#[derive(Debug)]
-pub(crate) struct Entries(Vec<Entry>);
+#[derive(Debug, Default)]
+pub(crate) struct Entries {
+    sorted: Vec<Entry>,
+    layout: Layout,
+}
+
+/// The place of a directory, and what it has in addition to the entries whose names are keys.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    /// The byte range that contains the records.
+    pub(crate) records: Range<u64>,
+    /// The number of records.
+    pub(crate) count: u64,
+    /// The numbers of the records whose names are not keys, such as folders.
+    pub(crate) others: Vec<u64>,
+    /// The comment of the archive.
+    pub(crate) comment: Vec<u8>,
+    /// Whether bytes precede the archive that its offsets do not count.
+    pub(crate) is_shifted: bool,
+}
 
 impl Entries {
     pub(crate) fn find(&self, key: &Key) -> Option<&Entry> {
-        let number = self.0.binary_search_by(|entry| entry.key.cmp(key)).ok()?;
-        self.0.get(number)
+        let number = self.sorted.binary_search_by(|entry| entry.key.cmp(key)).ok()?;
+        self.sorted.get(number)
     }
 
     /// Returns all entries, sorted by their keys.
     pub(crate) fn all(&self) -> &[Entry] {
-        &self.0
+        &self.sorted
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
     }
 }
 
@@ -59,6 +84,8 @@ pub(crate) struct Entry {
     size: u64,
     crc32: u32,
     form: Form,
+    /// The number of its record in the directory.
+    number: u64,
 }
 
 /// The form in which the value of an entry is stored.
@@ -81,6 +108,28 @@ pub(crate) enum Refusal {
 }
 
 impl Entry {
+    /// Creates an entry for a stored value of `size` bytes, which follow a local header of `header_size` bytes.
+    pub(crate) fn stored(key: Key, header: u64, header_size: u64, size: u64, crc32: u32) -> Self {
+        let start = header + header_size;
+        Self {
+            key,
+            header,
+            limit: start + size,
+            header_size,
+            start: AtomicU64::new(start),
+            encoded_size: size,
+            size,
+            crc32,
+            form: Form::Stored,
+            number: 0,
+        }
+    }
+
+    /// Returns the number of the record in the directory.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     pub(crate) fn key(&self) -> &Key {
         &self.key
     }
@@ -187,17 +236,21 @@ pub(crate) fn read(source: &Source) -> Result<Entries, String> {
     }
     let mut entries = Vec::new();
     let mut extents = Vec::new();
-    let mut count = 0_u64;
+    let mut layout = layout(source, start, end)?;
     let mut buffer = vec![0; rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
     let mut records = archive.entries(&mut buffer);
     while let Some(record) =
         records.next_entry().map_err(|error| format!("its directory is damaged: {error}"))?
     {
-        count += 1;
+        let number = layout.count;
+        layout.count += 1;
+        let entry = if record.is_dir() { None } else { entry(&record, number, start) };
+        if entry.is_none() {
+            layout.others.push(number);
+        }
         if record.is_dir() {
             continue;
         }
-        let entry = entry(&record, start);
         let name = u64::try_from(record.file_path().as_bytes().len()).unwrap_or(u64::MAX);
         let least = LOCAL_HEADER.saturating_add(name).saturating_add(record.compressed_size_hint());
         extents.push(Extent {
@@ -209,6 +262,7 @@ pub(crate) fn read(source: &Source) -> Result<Entries, String> {
     }
     let declared = archive.entries_hint();
     // Some programs write the number of entries modulo 65536.
+    let count = layout.count;
     if declared != count && declared != count % (1 << 16) {
         return Err(format!("its directory has {count} entries, but its end record declares {declared}"));
     }
@@ -218,7 +272,23 @@ pub(crate) fn read(source: &Source) -> Result<Entries, String> {
     entries.sort_by(|one, other| one.key.cmp(&other.key));
     entries.dedup_by(|next, first| next.key == first.key);
     entries.shrink_to_fit();
-    Ok(Entries(entries))
+    Ok(Entries { sorted: entries, layout })
+}
+
+/// Reads the end of a directory whose records are between `start` and `end`.
+fn layout(source: &Source, start: u64, end: u64) -> Result<Layout, String> {
+    let mut fixed = [0; END];
+    let read = source.read_exact_at(&mut fixed, end);
+    read.map_err(|error| format!("the end of its directory cannot be read: {error}"))?;
+    let [.., o0, o1, o2, o3, c0, c1] = fixed;
+    let declared = u32::from_le_bytes([o0, o1, o2, o3]);
+    let mut comment = vec![0; u16::from_le_bytes([c0, c1]).into()];
+    // A comment that is cut off is not one.
+    if source.read_exact_at(&mut comment, end + END as u64).is_err() {
+        comment.clear();
+    }
+    let is_shifted = declared != u32::MAX && u64::from(declared) != start;
+    Ok(Layout { records: start..end, comment, is_shifted, ..Layout::default() })
 }
 
 /// Finds the end of the directory. A comment may contain false ends.
@@ -247,7 +317,7 @@ fn locate(source: &Source) -> Result<ZipArchive<&Source>, String> {
 }
 
 /// Reads an entry of the directory; `None` if its name is not a key. Values end before byte `directory`.
-fn entry(record: &ZipFileHeaderRecord<'_>, directory: u64) -> Option<Entry> {
+fn entry(record: &ZipFileHeaderRecord<'_>, number: u64, directory: u64) -> Option<Entry> {
     let name = name_of(record)?;
     // Some programs start every name with `./`.
     let key = Key::new(name.strip_prefix("./").unwrap_or(&name)).ok()?;
@@ -271,6 +341,7 @@ fn entry(record: &ZipFileHeaderRecord<'_>, directory: u64) -> Option<Entry> {
         size,
         crc32: record.crc32(),
         form,
+        number,
     })
 }
 

@@ -1,4 +1,5 @@
-//! The `zip` store: values in one zip archive, in a file or in another store; read-only.
+//! The `zip` store: values in one zip archive. An archive in a file can be created and changed; one in another store is
+//! read-only.
 //!
 //! The key is the name of the entry. Opening the archive reads its central directory once. A value that is
 //! stored without compression is read in ranges, by any number of threads; a deflated value is inflated up to
@@ -14,8 +15,12 @@
 //!
 //! Opened as `{"type": "zip", "path": …}`, as a URL `zip:PATH` whose path is not escaped, as the path of a file that
 //! starts like an archive, as the step `LOCATION|zip:` of a URL pipeline, or as
-//! `{"type": "zip", "store": {…}, "key": …}`. [`pack`] writes an archive, which is complete only when its directory is
-//! written at the end.
+//! `{"type": "zip", "store": {…}, "key": …}`.
+//!
+//! The first change of a local archive copies it to a temporary file next to it. A commit completes this file, waits
+//! until it is on the disk, and gives it the name of the archive. Until then, all other programs read the old archive,
+//! also if the process is killed. One program can change an archive at a time. New values are not compressed. Those that
+//! replace old ones leave unused bytes in the archive; [`pack`] writes one without.
 //!
 //! Source: APPNOTE.TXT 6.3.10 of PKWARE. [`pack`] writes entries in the order of RFC-9 of OME-Zarr.
 
@@ -32,9 +37,9 @@ use rawzip::{FileReader, ReaderAt};
 use serde::Deserialize;
 use zarr_plugin_kit::sorted;
 use zarr_spec::store::{
-    Capabilities, Contents, DescribedStore, Directory, GetOptions, GetResult, Keys, Payload, ReadHints,
-    Request, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, StoreResult, Version,
-    get_each,
+    Capabilities, Contents, DescribedStore, Directory, Durability, GetOptions, GetResult, Keys, Payload,
+    ReadHints, Request, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, StoreResult,
+    Version, get_each,
 };
 use zarr_spec::{
     BoxError, ByteRange, Example, Invalid, Key, LimitExceeded, Output, Pool, Prefix, printable_path, typetag,
@@ -42,13 +47,17 @@ use zarr_spec::{
 
 mod directory;
 mod inflate;
+mod local;
 mod names;
 mod packing;
 mod ranges;
+mod records;
+mod session;
 mod stored;
 
 use directory::{Entries, Entry, Form};
 use inflate::Inflater;
+pub use local::LocalZipStore;
 pub use packing::{Packed, pack};
 use stored::StoredArchive;
 
@@ -57,12 +66,12 @@ zarr_spec::register!(
         .recognizing(is_archive)
         .step(&open_step)
         .configuration::<ZipConfiguration>()
-        .about("Reads values from a zip archive.", EXAMPLES)
+        .about("Stores values in a zip archive.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "zip", "path": "data.zip"}"#)];
 
-/// Values in a zip archive.
+/// Values in a zip archive, read-only. [`LocalZipStore`] also changes archives.
 #[derive(Debug)]
 pub struct ZipStore {
     source: Source,
@@ -93,18 +102,29 @@ impl ZipStore {
             }
             file => file.map_err(opening)?,
         };
-        let state = file.metadata().map_err(opening)?;
-        if !state.is_file() {
+        if !file.metadata().map_err(opening)?.is_file() {
             return Err(Invalid::new(format!(
                 "`{}` is a folder, expected a zip archive",
                 printable_path(path)
             ))
             .into());
         }
+        let name = path::absolute(path).map_err(opening)?.display().to_string();
+        Self::of_file(file, name)
+    }
+
+    /// Opens the archive in an open file.
+    fn of_file(file: File, name: String) -> StoreResult<Self> {
+        let state = file.metadata().map_err(|error| StoreError::io("opening", name.clone(), error))?;
         let since = state.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
         let changed = since.map_or(0, |since| since.as_secs() << 30 | u64::from(since.subsec_nanos()));
-        let name = path::absolute(path).map_err(opening)?.display().to_string();
         Self::new(Source::File(file.into(), state.len()), name, changed)
+    }
+
+    /// Returns an archive without values, which is not the content of any file.
+    fn empty(name: String) -> Self {
+        let source = Source::Memory(Bytes::new());
+        Self { source, name, entries: Entries::default(), changed: 0, inflaters: Pool::new() }
     }
 
     /// Opens an archive in memory.
@@ -323,13 +343,20 @@ struct ZipConfiguration {
     store: Option<DescribedStore>,
     /// The key of the archive in the store.
     key: Option<String>,
+    /// Whether a commit waits until the name of a local archive is on the disk. It always waits for the contents.
+    durable: Option<Durability>,
 }
 
 #[typetag::deserialize(name = "zip")]
 impl StoreConfiguration for ZipConfiguration {
     fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         match (&self.path, &self.store, &self.key) {
-            (Some(path), None, None) => Ok(Arc::new(ZipStore::open(path)?)),
+            (Some(path), None, None) => {
+                Ok(Arc::new(LocalZipStore::open(path)?.durable(self.durable.unwrap_or_default())))
+            }
+            _ if self.durable.is_some() => {
+                Err(Invalid::new("`durable` is an option of an archive with `path`").into())
+            }
             (None, Some(store), Some(key)) => {
                 Ok(Arc::new(ZipStore::within(store.open(given)?, Key::new(&**key)?)?))
             }
@@ -352,7 +379,7 @@ fn open(url: &str) -> StoreResult<Arc<dyn Store>> {
         let what = format!("`{url}`: expected the path of an archive after `zip:`, such as `zip:data.zip`");
         return Err(Invalid::new(what).into());
     }
-    Ok(Arc::new(ZipStore::open(path)?))
+    Ok(Arc::new(LocalZipStore::open(path)?))
 }
 
 fn open_step(step: &Step<'_>) -> StoreResult<Arc<dyn Store>> {

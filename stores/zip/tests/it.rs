@@ -19,6 +19,8 @@ use zarr_spec::store::{
 use zarr_spec::{ByteRange, Key, Output, Prefix, inventory, json};
 use zarr_store_zip::{ZipStore, pack};
 
+#[path = "it/local.rs"]
+mod local;
 #[path = "it/within.rs"]
 mod within;
 
@@ -510,19 +512,24 @@ fn descriptions_urls_and_other_texts_are_distinguished() {
         assert_eq!(value(&*store, "k").unwrap().unwrap(), b"v"[..]);
         assert!(store.location().starts_with("zip:/") && store.location().ends_with("/a b%20c.zip"));
         assert!(by_url(&store.location()).is_ok());
-        let can = Capabilities::ALL.read_only();
-        assert_eq!(store.capabilities(), can);
+        assert_eq!(store.capabilities(), Capabilities::ALL_AND_CONDITIONAL);
     }
     assert!(described(r#"{"type": "zip"}"#).unwrap_err().contains("path"));
     assert!(described(r#"{"type": "zip", "path": "a", "mode": "r"}"#).unwrap_err().contains("mode"));
+    let inside = r#"{"type": "zip", "key": "a", "durable": "full", "store": {"type": "given"}}"#;
+    assert!(described(inside).unwrap_err().contains("`durable` is an option of an archive with `path`"));
     for url in ["zip:", "zip://", "zip://a.zip"] {
         assert!(by_url(url).unwrap_err().contains("such as `zip:data.zip`"), "{url}");
     }
     let is_folder = by_url(&format!("zip:{}", folder.path().display())).unwrap_err();
     assert!(is_folder.contains("is a folder, expected a zip archive"), "{is_folder}");
     assert!(!Path::new("nowhere.zip").exists());
-    let missing = by_url("zip:nowhere.zip").unwrap_err();
-    assert!(missing.starts_with("`nowhere.zip` does not exist; to create a zip archive"), "{missing}");
+    let missing = by_url("zip:nowhere.zip").unwrap();
+    assert!(missing.list().unwrap().is_empty());
+    drop(missing);
+    assert!(!Path::new("nowhere.zip").exists(), "a store without changes does not create an archive");
+    let nowhere = by_url("zip:nowhere/a.zip").unwrap_err();
+    assert!(nowhere.starts_with("opening `nowhere/a.zip`"), "{nowhere}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl PrefixStore {
 
 zarr_spec::delegate_store! {
     impl Store for PrefixStore {
-        forward(self.store): capabilities, read_hints, caches_values;
+        forward(self.store): capabilities, read_hints, caches_values, commit;
 
         fn location(&self) -> String {
             format!("{}, below `{}`", self.store.location(), self.root)

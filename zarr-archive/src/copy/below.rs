@@ -59,6 +59,10 @@ impl Store for Below {
         self.store.set(&self.outer(key)?, value)
     }
 
+    fn commit(&self) -> Result<(), StoreError> {
+        self.store.commit()
+    }
+
     fn set_if(
         &self,
         key: &Key,

@@ -81,6 +81,10 @@ impl CopyPlan {
             running.begin()?;
         }
         let copied = running.copy(which).and_then(|()| running.finish(which));
+        let copied = copied.and_then(|summary| {
+            self.store.commit()?;
+            Ok(summary)
+        });
         let mut summary = copied.map_err(|error| running.interrupted(error))?;
         summary.warnings.extend(running.destination.warnings().iter().map(ToString::to_string));
         Ok(summary)

@@ -152,5 +152,8 @@ abi_struct! {
         lock: fn(this: *const c_void, key: Str, lock: *mut *mut c_void, err: *mut Buf) -> i32,
         /// Since 2.2. Releases a lock, possibly on another thread or after the store is released.
         unlock: fn(lock: *mut c_void),
+        /// Since 2.2. Makes the changes of all finished calls permanent and visible to other processes. NULL: the store
+        /// does that in each call.
+        commit: fn(this: *const c_void, err: *mut Buf) -> i32,
     }
 }

@@ -12,11 +12,11 @@
 /// | `describe` | `location`, `capabilities`, `read_hints` |
 /// | `read` | `get`, `get_many`, `size` |
 /// | `cache` | `chunk_cache`, `caches_values` |
-/// | `write` | `set`, `set_if`, `lock`, `set_partial_values` |
+/// | `write` | `set`, `set_if`, `lock`, `set_partial_values`, `commit` |
 /// | `remove` | `erase`, `erase_if`, `erase_values`, `erase_prefix` |
 /// | `list` | `list_prefix`, `list_dir` |
 ///
-/// The name of a method selects only this method.
+/// The name of a method selects only this method. A store that refuses to write has nothing to commit: `commit` succeeds.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -88,7 +88,7 @@ macro_rules! delegate_store {
     (@name describe) => { fn location() {} fn capabilities() {} fn read_hints() {} };
     (@name read) => { fn get() {} fn get_many() {} fn size() {} };
     (@name cache) => { fn chunk_cache() {} fn caches_values() {} };
-    (@name write) => { fn set() {} fn set_if() {} fn lock() {} fn set_partial_values() {} };
+    (@name write) => { fn set() {} fn set_if() {} fn lock() {} fn set_partial_values() {} fn commit() {} };
     (@name remove) => { fn erase() {} fn erase_if() {} fn erase_values() {} fn erase_prefix() {} };
     (@name list) => { fn list_prefix() {} fn list_dir() {} };
     (@name $method:ident) => { fn $method() {} };
@@ -100,7 +100,7 @@ macro_rules! delegate_store {
     (@group describe $how:tt) => { $crate::delegate_store!(@all $how location capabilities read_hints); };
     (@group read $how:tt) => { $crate::delegate_store!(@all $how get get_many size); };
     (@group cache $how:tt) => { $crate::delegate_store!(@all $how chunk_cache caches_values); };
-    (@group write $how:tt) => { $crate::delegate_store!(@all $how set set_if lock set_partial_values); };
+    (@group write $how:tt) => { $crate::delegate_store!(@all $how set set_if lock set_partial_values commit); };
     (@group remove $how:tt) => { $crate::delegate_store!(@all $how erase erase_if erase_values erase_prefix); };
     (@group list $how:tt) => { $crate::delegate_store!(@all $how list_prefix list_dir); };
     (@group $method:ident $how:tt) => { $crate::delegate_store!(@method $method $how); };
@@ -157,6 +157,14 @@ macro_rules! delegate_store {
             values: &[($crate::Key, u64, &[u8])]
         ) -> $crate::store::StoreResult<()>);
     };
+    (@method commit (refuse $why:literal)) => {
+        fn commit(&self) -> $crate::store::StoreResult<()> {
+            Ok(())
+        }
+    };
+    (@method commit $how:tt) => {
+        $crate::delegate_store!(@fn $how commit() -> $crate::store::StoreResult<()>);
+    };
     (@method erase $how:tt) => {
         $crate::delegate_store!(@fn $how erase(key: &$crate::Key) -> $crate::store::StoreResult<()>);
     };
@@ -212,6 +220,7 @@ pub trait EveryStoreMethod {
     fn set_if();
     fn lock();
     fn set_partial_values();
+    fn commit();
     fn erase();
     fn erase_if();
     fn erase_values();

@@ -12,7 +12,9 @@ use super::writing;
 pub(crate) struct Interruptible(Arc<dyn Store>);
 
 impl Interruptible {
+    /// Wraps a store, which is committed when the command or a signal ends the program.
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        super::state().changed.push(Arc::clone(&store));
         Self(store)
     }
 

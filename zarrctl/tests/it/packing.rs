@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Place, bytes, refused, text};
+use crate::support::{Place, bytes, refused, run, text};
 
 /// Creates the hierarchy `a.zarr` with an array `/g/a` of the numbers 0 to 5.
 fn filled(place: &Place, format: &str) -> String {
@@ -96,32 +96,88 @@ fn broken() -> Vec<u8> {
 }
 
 #[test]
-fn nothing_is_written_into_an_archive() {
+fn an_archive_is_created_and_changed_like_a_folder() {
+    for format in ["v2", "v3-draft", "v3"] {
+        let place = Place::new();
+        let store = filled(&place, format);
+        let archive = place.at("new.zip");
+        text(&["copy", &store, &archive]);
+        assert_eq!(text(&["digest", &archive]), text(&["digest", &store]), "{format}");
+        let elements = place.file("more", &[9; 4]);
+        for at in [&store, &archive] {
+            text(&["create", at, "/g/b", "--shape", "4", "--dtype", "uint8"]);
+            text(&["put", "--format", "raw", at, "/g/b", &elements]);
+            text(&["resize", at, "/g/a", "--shape", "3"]);
+            text(&["attrs", at, "/g", "--set", "n=1"]);
+            text(&["create", at, "/gone", "--shape", "4", "--dtype", "int8"]);
+            assert!(run(&["erase", at, "/gone"]).status.success());
+        }
+        assert_eq!(text(&["tree", &archive]), text(&["tree", &store]), "{format}");
+        assert_eq!(text(&["digest", &archive]), text(&["digest", &store]), "{format}");
+        assert_eq!(bytes(&["get", &archive, "/g/a"]), [0, 1, 2]);
+        assert!(run(&["verify", &archive]).status.success(), "{format}");
+        let hidden = place.files("").into_iter().filter(|file| file.contains(".zarr-tmp-"));
+        assert_eq!(hidden.count(), 0, "{format}");
+    }
+}
+
+#[test]
+fn nothing_is_written_into_an_archive_in_another_store() {
     let place = Place::new();
     let store = filled(&place, "v3");
-    let archive = place.at("a.zip");
-    text(&["pack", &store, &archive]);
-    let before = fs::read(&archive).unwrap();
-    let elements = place.at("elements");
-    let url = format!("zip:{archive}");
-    let new = place.at("new.zip");
+    fs::create_dir(place.path("folder")).unwrap();
+    text(&["pack", &store, &place.at("folder/inner.zip")]);
+    let outer = place.at("outer.zip");
+    let pack = zarr_kit::stores::FilesystemStore::open(place.path("folder")).unwrap();
+    let mut archive = fs::File::create(&outer).unwrap();
+    let root = zarr_kit::spec::Prefix::root();
+    zarr_kit::stores::pack(&pack, &root, &mut archive, "", &mut |_| ()).unwrap();
+    let before = fs::read(&outer).unwrap();
+    let inner = format!("{outer}|zip:inner.zip|zip:");
+    assert_eq!(bytes(&["get", &inner, "/g/a"]), [0, 1, 2, 3, 4, 5]);
     for arguments in [
-        &["create", &archive, "/b", "--shape", "4", "--dtype", "int8"][..],
-        &["create", &url, "/b", "--shape", "4", "--dtype", "int8"],
-        &["create", &new, "/b", "--shape", "4", "--dtype", "int8"],
-        &["put", "--format", "raw", &archive, "/g/a", &elements],
-        &["erase", &archive, "/g/a"],
-        &["resize", &archive, "/g/a", "--shape", "2"],
-        &["attrs", &archive, "/", "--set", "n=1"],
-        &["consolidate", &archive],
-        &["copy", &store, &archive],
-        &["copy", &store, &new],
+        &["create", &inner, "/b", "--shape", "4", "--dtype", "int8"][..],
+        &["attrs", &inner, "/", "--set", "n=1"],
+        &["copy", &store, &inner],
     ] {
         let message = refused(arguments, 1);
-        assert!(message.contains("with `zarrctl pack`"), "{arguments:?}: {message}");
+        assert!(
+            message.contains("zip archives in other stores cannot be changed"),
+            "{arguments:?}: {message}"
+        );
     }
-    assert!(fs::read(&archive).unwrap() == before);
-    assert!(!place.path("new.zip").exists());
+    assert!(fs::read(&outer).unwrap() == before);
+}
+
+/// A command that is killed at each of its changes of the file system, and once more with what the kill has left.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_command_leaves_the_old_archive_or_the_new_one() {
+    use crate::kills::trace::{self, End};
+
+    let place = Place::new();
+    let archive = place.at("a.zip");
+    text(&["pack", &filled(&place, "v3"), &archive]);
+    let before = fs::read(&archive).unwrap();
+    let mut set = crate::support::program();
+    set.args(["attrs", &archive, "/g/a", "--set", "k=1"]);
+    let mut kills = [0, 0];
+    for moment in 1.. {
+        fs::write(&archive, &before).unwrap();
+        let run = trace::run(&set, &place.path(""), Some(moment));
+        if run.end == End::Exited(0) {
+            break;
+        }
+        let is_new = fs::read(&archive).unwrap() != before;
+        kills[usize::from(is_new)] += 1;
+        let attributes = text(&["attrs", &archive, "/g/a"]);
+        assert_eq!(attributes.contains("\"k\": 1"), is_new, "{moment}: {attributes}");
+        assert_eq!(bytes(&["get", &archive, "/g/a"]), [0, 1, 2, 3, 4, 5], "{moment}");
+        text(&["attrs", &archive, "/g/a", "--set", "other=2"]);
+        let hidden: Vec<_> = place.files("").into_iter().filter(|file| file.contains(".zarr-tmp-")).collect();
+        assert!(hidden.is_empty(), "{moment}: {hidden:?}");
+    }
+    assert!(kills[0] > 5 && kills[1] > 0, "{kills:?}");
 }
 
 #[test]

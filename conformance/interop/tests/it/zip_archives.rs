@@ -104,3 +104,38 @@ fn other_programs_read_packed_archives() {
         }
     }
 }
+
+/// Archives are created by the engine, and zarr-python and the engine add arrays in turn.
+#[test]
+fn other_programs_read_and_extend_archives_that_are_changed() {
+    let (Some(new), Some(old)) = (python(Packages::Zarr3), python(Packages::Zarr2)) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let context = Context::linked().unwrap();
+    for (format, number, programs) in [(Format::V2, "2", vec![&new, &old]), (Format::V3, "3", vec![&new])] {
+        let path = folder.path().join(format!("{number}.zip")).to_str().unwrap().to_owned();
+        let builder = ArrayBuilder::new([10, 7], "int32").chunks([4, 3]);
+        let hierarchy = Hierarchy::create(open(&path), &context, format).unwrap();
+        hierarchy.create_group("/", [("n", 4)]).unwrap();
+        let array = hierarchy.create_array("/g/a", &builder).unwrap();
+        array.write_values(&Selection::All, &vec![7_i32; 70]).unwrap();
+        array.write_values(&Selection::All, &elements()).unwrap();
+        hierarchy.group("/").unwrap().set_attribute("n", 5).unwrap();
+        hierarchy.store().commit().unwrap();
+        drop((array, hierarchy));
+        for program in &programs {
+            script(program, &["change".as_ref(), path.as_ref(), number.as_ref()]);
+            assert_eq!(read(&path).unwrap(), elements(), "{number}");
+            let hierarchy = Hierarchy::open(open(&path), &context).unwrap();
+            let added: Vec<_> = hierarchy.children("/g").unwrap();
+            let added = added.iter().filter(|node| node.path.to_string().starts_with("/g/b"));
+            for node in added {
+                let array = hierarchy.array(node.path.to_string()).unwrap();
+                assert_eq!(array.read_values::<i16>(&Selection::All).unwrap().into_vec(), [1, 2, 3, 4]);
+                array.write_values(&Selection::All, &[1_i16, 2, 3, 4]).unwrap();
+            }
+            hierarchy.store().commit().unwrap();
+            drop(hierarchy);
+            script(program, &["change".as_ref(), path.as_ref(), number.as_ref()]);
+        }
+    }
+}

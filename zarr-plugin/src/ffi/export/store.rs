@@ -41,6 +41,7 @@ pub(crate) static STORES: StoreVtable = StoreVtable {
     erase_if: Some(erase_if),
     lock: Some(lock),
     unlock: Some(destroy::<StoreLock>),
+    commit: Some(commit),
 };
 
 /// Passes a store to the other side, which releases it.
@@ -340,6 +341,10 @@ callbacks! {
             conflict.write(1);
         }
         Ok(())
+    }
+
+    fn commit(this: *const c_void) {
+        Ok(store(this).commit()?)
     }
 
     fn lock(this: *const c_void, at: Str, lock: *mut *mut c_void) {

@@ -151,6 +151,7 @@ pub(super) const LISTING: Operation = Operation("listing", "not listable");
 const ERASING: Operation = Operation("erasing", "not erasable");
 const WRITING_IF: Operation = Operation("writing", "not conditional");
 const ERASING_IF: Operation = Operation("erasing", "not conditional");
+const COMMITTING: Operation = Operation("committing", "not writeable");
 const LOCKING: Operation = Operation("locking", "not lockable");
 
 /// Memory for [`abi::GetResult`].
@@ -363,6 +364,13 @@ impl Store for ForeignStore {
         let called = call!(self.instance, erase_if(lend_key(key), lend(version.bytes()), &mut conflict));
         self.done(called, ERASING_IF, key.as_str())?;
         Ok(if conflict == 0 { ConditionalWrite::Done(None) } else { ConditionalWrite::Conflict })
+    }
+
+    fn commit(&self) -> StoreResult<()> {
+        if self.instance.vtable.commit.is_none() {
+            return Ok(());
+        }
+        self.done(call!(self.instance, commit()), COMMITTING, &self.description.location)
     }
 
     fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> StoreResult<()> {

@@ -202,6 +202,13 @@ impl Store for Guarded {
         Ok(self.change(&Condition::Unchanged(version.clone()), None))
     }
 
+    fn commit(&self) -> Result<(), StoreError> {
+        match self.value.lock().unwrap().is_some() {
+            true => Ok(()),
+            false => Err(StoreError::io("committing", "guarded:", "nothing to commit")),
+        }
+    }
+
     fn lock(&self, _key: &Key) -> Result<Option<StoreLock>, StoreError> {
         self.locks.fetch_add(1, Ordering::SeqCst);
         Ok(Some(Box::new(HeldLock(Arc::clone(&self.locks)))))
@@ -230,6 +237,7 @@ fn conditions_and_locks_are_the_same_on_both_sides() {
     let set_if = |value: &[u8], condition: &Condition| store.set_if(&at, value.into(), condition).unwrap();
     let ConditionalWrite::Done(Some(one)) = set_if(b"one", &Condition::Missing) else { panic!("a conflict") };
     assert!(set_if(b"two", &Condition::Missing).is_conflict());
+    store.commit().unwrap();
     let mut output = Output::at_most(9);
     let found = store.get(&at, GetOptions::for_update(ByteRange::Full), &mut output).unwrap().unwrap();
     assert_eq!((output.written(), found.version), (&b"one"[..], Some(one.clone())));
@@ -241,6 +249,9 @@ fn conditions_and_locks_are_the_same_on_both_sides() {
     let found = store.get(&at, GetOptions::for_update(ByteRange::Full), &mut output).unwrap().unwrap();
     assert!(!store.erase_if(&at, &found.version.unwrap()).unwrap().is_conflict());
     assert_eq!(get_value(&*store, &at, 9).unwrap(), None);
+    let error = store.commit().unwrap_err();
+    assert!(matches!(&error, StoreError::Io { operation: "committing", source, .. }
+        if source.to_string().contains("nothing to commit")));
 
     let lock = store.lock(&at).unwrap().unwrap();
     assert_eq!(locks.load(Ordering::SeqCst), 1);
@@ -263,6 +274,7 @@ fn a_library_of_version_2_1_has_no_conditions() {
     };
     assert_eq!(store.capabilities(), Capabilities::ALL);
     assert!(store.lock(&key("k")).unwrap().is_none());
+    store.commit().unwrap();
     let refused = store.set_if(&key("k"), b"v".into(), &Condition::Missing);
     assert!(matches!(refused, Err(StoreError::NotSupported { quality: "not conditional", .. })));
 }

@@ -27,7 +27,7 @@ fn folded(key: &Key) -> Key {
 
 zarr_kit::spec::delegate_store! {
     impl Store for Folding {
-        forward(self.0): capabilities, read_hints;
+        forward(self.0): capabilities, read_hints, commit;
 
         fn location(&self) -> String {
             "folding:".to_owned()
