@@ -1,22 +1,26 @@
 //! Checks a store for damage: documents, chunks and leftovers.
 
+mod anndata;
 mod census;
 mod chunks;
 mod consolidated;
 mod conventions;
 mod documents;
 mod manifest;
+mod nodes;
+mod ome;
 pub(crate) mod report;
 
 use std::sync::Arc;
 
-use zarr_engine::{Array, Context, Error, Hierarchy, Node};
+use zarr_engine::{Array, Context, Error, Hierarchy};
 use zarr_spec::store::Store;
-use zarr_spec::{Key, NodePath, Prefix};
+use zarr_spec::{Key, Prefix};
 
 use crate::leftovers;
 use crate::manifest::Manifest;
 use crate::settings::Settings;
+use nodes::Nodes;
 
 pub use census::{Census, Picture};
 pub(crate) use report::chain;
@@ -137,9 +141,11 @@ impl Verification {
         for hierarchy in &hierarchies {
             documents::check(hierarchy, &keys, &mut report)?;
             consolidated::check(hierarchy, &mut report)?;
-            let arrays = arrays_of(hierarchy)?;
-            conventions::check(&arrays, &mut report);
-            waiting.extend(arrays);
+            let nodes = Nodes::of(hierarchy)?;
+            conventions::check(&nodes.arrays, &mut report);
+            ome::check(&nodes, &mut report);
+            anndata::check(&nodes, &mut report);
+            waiting.extend(nodes.arrays);
         }
         documents::compare_formats(&waiting, &mut report);
         if checks.level >= Level::Present && is_listable {
@@ -201,17 +207,6 @@ pub fn verify(
         verification.add(report);
     }
     Ok(verification.finish())
-}
-
-/// Returns the arrays of a hierarchy that can be opened.
-fn arrays_of(hierarchy: &Hierarchy) -> Result<Vec<Array>, Error> {
-    let mut arrays = Vec::new();
-    for entry in hierarchy.walk(NodePath::root())? {
-        if let Node::Array(array) = hierarchy.node(&entry.path)? {
-            arrays.push(*array);
-        }
-    }
-    Ok(arrays)
 }
 
 fn add_leftovers(store: &dyn Store, hierarchies: &[Hierarchy], report: &mut Report) -> Result<(), Error> {

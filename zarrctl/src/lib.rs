@@ -8,6 +8,7 @@ mod blocks;
 mod builds;
 mod calls;
 mod cf;
+mod conventions;
 mod decoded;
 mod demo;
 mod describe;

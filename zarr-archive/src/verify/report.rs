@@ -71,7 +71,7 @@ pub enum FindingKind {
     MissingGroup,
     /// Consolidated metadata differs from the documents of the nodes.
     Consolidated,
-    /// Dimension names or coordinates contradict shapes.
+    /// Dimension names or coordinates contradict shapes, or nodes contradict what OME-Zarr or AnnData metadata state.
     Convention,
     /// The content differs from the manifest.
     Manifest,

@@ -1,6 +1,5 @@
 //! `info`: shows one node.
 
-mod conventions;
 mod coordinates;
 mod full;
 mod json;
@@ -16,6 +15,7 @@ use zarr_kit::spec::{Object, Value};
 use zarr_kit::{Array, Format, Group, Hierarchy, Node, NodeEntry, Unreadable};
 
 use crate::arguments::Info;
+use crate::conventions::{self, Convention};
 use crate::describe::{Describer, Part, Stored, chunk_size, problems, shape};
 use crate::failure::Failure;
 use crate::hints;
@@ -24,7 +24,6 @@ use crate::printer::stdout;
 use crate::salvage;
 use crate::terminal::{Progress, size};
 use crate::verbs::listing;
-use conventions::Convention;
 
 /// The facts about a node.
 #[derive(Debug)]

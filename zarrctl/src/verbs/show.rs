@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::forms::summary::summarise_as;
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::stdout;
-use crate::{hints, labels, preview, selecting, slabs, terminal};
+use crate::{conventions, hints, labels, preview, selecting, slabs, terminal};
 use statistics::{Statistics, statistics};
 
 /// The largest slice that is drawn, in bytes.
@@ -112,6 +112,9 @@ impl Shown<'_> {
             if let Some(value) = array.attributes().get(name).and_then(Value::as_str) {
                 let _written = writeln!(text, "  {:14}{}", name.replace('_', " "), printable(value));
             }
+        }
+        for convention in conventions::of_array(self.hierarchy, array)? {
+            let _written = writeln!(text, "  {:14}{}", "convention", printable(convention));
         }
         text.push_str(&labels::lines(array, self.hierarchy, self.along)?);
         Ok(text)

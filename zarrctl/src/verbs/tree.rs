@@ -7,6 +7,7 @@ use zarr_kit::spec::{Object, Value, printable};
 use zarr_kit::{EntryKind, Hierarchy, Node, NodeEntry, NodePath};
 
 use crate::arguments::Tree;
+use crate::conventions;
 use crate::describe::{Describer, Stored, chunk_size, codec_names, problems, shape, type_name};
 use crate::failure::{Failure, chain};
 use crate::hints;
@@ -87,10 +88,12 @@ fn label(hierarchy: &Hierarchy, child: &NodeEntry) -> String {
 fn label_of(hierarchy: &Hierarchy, child: &NodeEntry, node: Node) -> Result<String, zarr_kit::Error> {
     Ok(match (child.kind, node) {
         (EntryKind::ImplicitGroup, _) => " (implicit group)".to_owned(),
-        (_, Node::Group(_)) => match child.path.is_root() {
-            true => format!(" ({})", hierarchy.description()),
-            false => String::new(),
-        },
+        (_, Node::Group(group)) => {
+            let conventions = conventions::names_of_group(&group);
+            let description = child.path.is_root().then(|| hierarchy.description());
+            let texts: Vec<String> = description.into_iter().chain(conventions).collect();
+            if texts.is_empty() { String::new() } else { format!(" ({})", texts.join(", ")) }
+        }
         (_, Node::Array(array)) => {
             let parts = Describer::of(hierarchy).parts(array.metadata(), Some(&array));
             let chunks = chunk_size(array.chunk_grid());
@@ -139,7 +142,13 @@ fn member(hierarchy: &Hierarchy, child: &NodeEntry) -> Value {
     };
     match node {
         Node::Group(_) if child.kind == EntryKind::ImplicitGroup => drop(kind("implicit group")),
-        Node::Group(_) => drop(kind("group")),
+        Node::Group(group) => {
+            kind("group");
+            let conventions = conventions::names_of_group(&group);
+            if !conventions.is_empty() {
+                object.insert("conventions", conventions.iter().map(String::as_str).collect::<Value>());
+            }
+        }
         Node::Array(array) => {
             kind("array");
             object.insert("shape", array.shape().iter().copied().collect::<Value>());

@@ -122,3 +122,25 @@ fn unsorted_coordinates_and_texts_are_described() {
     assert_eq!(coordinate("/one", "int8", "7\n"), "7");
     assert_eq!(coordinate("/day", "<M8[D]", "2001-02-03\n2001-02-05\n"), "2001-02-03 to 2001-02-05");
 }
+
+/// The verbs that name the conventions of data that other programs wrote.
+#[test]
+fn conventions_of_other_programs_are_named() {
+    let wild = |store: &str| format!("{}/../conformance/formats/wild/{store}", env!("CARGO_MANIFEST_DIR"));
+    for (store, lines) in [
+        ("ome-zarr/image-04.zarr", &["(v2, OME-Zarr 0.4)", "cells (OME-Zarr 0.4)"][..]),
+        ("ome-zarr/image-05.zarr", &["(v3, OME-Zarr 0.5)", "cells (OME-Zarr 0.5)"]),
+        ("ome-zarr/plate-05.zarr", &["(v3, OME-Zarr 0.5)", " 1 (OME-Zarr 0.5)"]),
+        ("anndata/v3.zarr", &["(v3, AnnData 0.1.0)", "obs (AnnData 0.2.0)"]),
+        ("anndata/v2.zarr", &["(v2, AnnData 0.1.0)", "obs (AnnData 0.2.0)"]),
+    ] {
+        let tree = text(&["tree", &wild(store)]);
+        for line in lines {
+            assert!(tree.contains(line), "{line} in\n{tree}");
+        }
+        let json = text(&["tree", &wild(store), "--json"]);
+        assert!(json.contains(r#""conventions": ["#), "{json}");
+    }
+    let level = text(&["show", &wild("ome-zarr/image-05.zarr"), "/s1"]);
+    assert!(level.contains("  convention    OME-Zarr 0.5: level 2 of 2 of the image /\n"), "{level}");
+}

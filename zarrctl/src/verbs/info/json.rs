@@ -3,8 +3,8 @@
 use zarr_kit::spec::{Number, Object, Value};
 use zarr_kit::{Hierarchy, NodeEntry};
 
-use super::conventions::Convention;
 use super::{ArrayFacts, Known};
+use crate::conventions::Convention;
 use crate::describe::{Part, Stored};
 
 pub(super) fn object(hierarchy: &Hierarchy, known: &Known) -> Object {

@@ -2,7 +2,7 @@
 
 use zarr_kit::archive::{Checks, FindingKind, Level};
 use zarr_kit::spec::store::Store;
-use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy};
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, json};
 
 use super::{checked, damage, decoded, erase, get, key_with, keys, manifest, open, sample, set};
 
@@ -175,6 +175,72 @@ fn wrong_dimension_names_and_coordinates_are_found() {
         open(&store, format).array("/g/x").unwrap().resize(&[5]).unwrap();
         assert_eq!(damage(&decoded(&store)), [FindingKind::Convention], "{format}");
     }
+}
+
+/// Returns the texts of contradictions of conventions.
+fn contradictions(hierarchy: &Hierarchy) -> Vec<String> {
+    let report = checked(hierarchy.store(), Checks::new(Level::Metadata));
+    let found = report.all_findings().filter(|finding| finding.kind == FindingKind::Convention);
+    found.map(|finding| finding.text.clone()).collect()
+}
+
+#[test]
+fn images_without_their_levels_and_plates_without_their_wells_are_found() {
+    for is_member in [false, true] {
+        let hierarchy = open(&sample(Format::V3), Format::V3);
+        let metadata = json!({
+            "multiscales": [{"axes": ["y", "x"], "datasets": [{"path": "0"}, {"path": "1"}, {"path": "2"}]}],
+            "plate": {"wells": [{"path": "A/1"}, {"path": "g"}]},
+            "well": {"images": [{"path": "9"}]},
+        });
+        let attributes = if is_member { json!({"ome": metadata}) } else { metadata };
+        hierarchy.create_group("/image", attributes).unwrap();
+        hierarchy.create_group("/image/g", json!({})).unwrap();
+        hierarchy.create_array("/image/0", &ArrayBuilder::new([4, 4], "uint8")).unwrap();
+        hierarchy.create_array("/image/1", &ArrayBuilder::new([2, 2, 2], "uint16")).unwrap();
+        assert_eq!(
+            contradictions(&hierarchy),
+            [
+                "level `1` of the OME-Zarr image has 3 dimensions, but the image has 2 axes",
+                "level `1` of the OME-Zarr image has data type uint16, and the first level uint8",
+                "level `2` of the OME-Zarr image is not an array",
+                "`A/1` in the OME-Zarr list `wells` is not a group",
+                "`9` in the OME-Zarr list `images` is not a group",
+            ]
+        );
+    }
+}
+
+#[test]
+fn incomplete_encodings_of_anndata_are_found() {
+    let hierarchy = open(&sample(Format::V3), Format::V3);
+    let create = |path: &str, attributes| hierarchy.create_group(path, attributes).unwrap();
+    let vector =
+        |path: &str, length| hierarchy.create_array(path, &ArrayBuilder::new([length], "int32")).unwrap();
+    create("/frame", json!({"encoding-type": "dataframe", "_index": "i", "column-order": ["a", "b"]}));
+    vector("/frame/b", 3);
+    create("/matrix", json!({"encoding-type": "csr_matrix", "shape": [4, 9]}));
+    vector("/matrix/data", 3);
+    vector("/matrix/indices", 2);
+    vector("/matrix/indptr", 4);
+    create("/mask", json!({"encoding-type": "nullable-integer"}));
+    vector("/mask/values", 3);
+    vector("/mask/mask", 4);
+    create("/classes", json!({"encoding-type": "categorical"}));
+    vector("/classes/codes", 3);
+    let mut found = contradictions(&hierarchy);
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            "`a` of AnnData encoding `dataframe` is missing",
+            "`categories` of AnnData encoding `categorical` is missing",
+            "`i` of AnnData encoding `dataframe` is missing",
+            "the mask and the values of AnnData have different shapes",
+            "the sparse matrix has 3 numbers, but 2 indices",
+            "the sparse matrix has 4 rows, but `indptr` has 4 elements",
+        ]
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 /// A convention, and what it declares about a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Convention {
+pub(crate) struct Convention {
     name: String,
     version: Option<String>,
     detail: Option<String>,
@@ -21,7 +21,7 @@ impl Convention {
         Self { name: name.to_owned(), version: version.map(str::to_owned), detail }
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
         let mut members = Object::new();
         members.insert("name", self.name.as_str());
@@ -39,22 +39,32 @@ impl fmt::Display for Convention {
     }
 }
 
+/// Returns the names and versions of the conventions that the attributes of a group itself declare.
+pub(crate) fn names_of_group(group: &Group) -> Vec<String> {
+    let own = group.attributes();
+    let found = declared(own).into_iter().chain(of_attributes(own, &group.metadata().ignored));
+    let name = |convention: Convention| Convention { detail: None, ..convention }.to_string();
+    found.map(name).collect()
+}
+
 /// Returns the conventions of a group.
-pub(super) fn of_group(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Convention>, Failure> {
+pub(crate) fn of_group(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Convention>, Failure> {
     let own = group.attributes();
     let mut found = declared(own);
     if found.is_empty() {
         found = inherited(hierarchy, group.path())?;
     }
-    found.extend(ome(own));
-    found.extend(geozarr(own));
-    found.extend(nczarr(own, &group.metadata().ignored));
-    found.extend(anndata(own));
+    found.extend(of_attributes(own, &group.metadata().ignored));
     Ok(found)
 }
 
+/// Returns the conventions that are recognised by their attributes and members.
+fn of_attributes(own: &Object, ignored: &Object) -> impl Iterator<Item = Convention> {
+    [ome(own), geozarr(own), nczarr(own, ignored), anndata(own)].into_iter().flatten()
+}
+
 /// Returns the conventions of an array, and its place in the image of the group above it.
-pub(super) fn of_array(hierarchy: &Hierarchy, array: &Array) -> Result<Vec<Convention>, Failure> {
+pub(crate) fn of_array(hierarchy: &Hierarchy, array: &Array) -> Result<Vec<Convention>, Failure> {
     let own = array.attributes();
     let mut found = declared(own);
     if found.is_empty() {

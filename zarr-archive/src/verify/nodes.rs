@@ -1,0 +1,67 @@
+//! The nodes of a hierarchy, for checks that compare them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use zarr_engine::{Array, Error, Group, Hierarchy, Node};
+use zarr_spec::NodePath;
+
+/// The nodes of a hierarchy.
+pub(super) struct Nodes {
+    /// The arrays that can be opened.
+    pub(super) arrays: Vec<Array>,
+    /// The groups that can be opened.
+    pub(super) groups: Vec<Group>,
+    /// The positions of arrays by their paths.
+    places: BTreeMap<String, usize>,
+    /// The paths of nodes that cannot be opened.
+    unreadable: BTreeSet<String>,
+    group_paths: BTreeSet<String>,
+}
+
+/// What a path names.
+pub(super) enum Found<'a> {
+    Array(&'a Array),
+    Group,
+    /// A node that cannot be opened.
+    Unreadable,
+    Nothing,
+}
+
+impl Nodes {
+    pub(super) fn of(hierarchy: &Hierarchy) -> Result<Self, Error> {
+        let mut nodes = Self {
+            arrays: Vec::new(),
+            groups: Vec::new(),
+            places: BTreeMap::new(),
+            unreadable: BTreeSet::new(),
+            group_paths: BTreeSet::new(),
+        };
+        for entry in hierarchy.walk(NodePath::root())? {
+            let path = entry.path.to_string();
+            match hierarchy.node(&entry.path)? {
+                Node::Array(array) => {
+                    nodes.places.insert(path, nodes.arrays.len());
+                    nodes.arrays.push(*array);
+                }
+                Node::Group(group) => {
+                    nodes.group_paths.insert(path);
+                    nodes.groups.push(group);
+                }
+                Node::Unreadable(_) => drop(nodes.unreadable.insert(path)),
+            }
+        }
+        Ok(nodes)
+    }
+
+    /// Returns the node that `relative`, a path such as `0/pixels`, names below a group.
+    pub(super) fn below(&self, group: &Group, relative: &str) -> Found<'_> {
+        let base = group.path();
+        let path = if base.is_root() { format!("/{relative}") } else { format!("{base}/{relative}") };
+        match self.places.get(&path) {
+            Some(place) => Found::Array(&self.arrays[*place]),
+            None if self.group_paths.contains(&path) => Found::Group,
+            None if self.unreadable.contains(&path) => Found::Unreadable,
+            None => Found::Nothing,
+        }
+    }
+}
