@@ -2,9 +2,51 @@
 
 use std::fmt::Write as _;
 
-use zarr_spec::{ArrayRepresentation, Codec, CodecError, Output};
+use zarr_spec::{ArrayRepresentation, Codec, CodecError, Format, Mode, Output, Representation};
 
+use crate::array;
 use crate::chains::StepByStep;
+use crate::linked::create;
+use crate::types::Number;
+
+/// Creates the linked codec `name` in strict mode, for chunks of a shape and a data type. The configuration is JSON
+/// text; an empty string means no configuration.
+///
+/// # Errors
+///
+/// The error of the plugin.
+///
+/// # Panics
+///
+/// As [`create`].
+pub fn created(
+    format: Format,
+    name: &str,
+    configuration: &str,
+    chunk: (&[u64], Number),
+) -> Result<Codec, CodecError> {
+    let decoded = Representation::Array(array(chunk.0, chunk.1));
+    create(format, name, configuration, Mode::Strict, &decoded).map(|created| created.codec)
+}
+
+/// Decodes a chunk of a shape and a data type to at most 1 MiB with the codec `name` of v3.
+///
+/// # Errors
+///
+/// As [`created`] and [`decode`].
+///
+/// # Panics
+///
+/// As [`create`].
+pub fn decoded(
+    name: &str,
+    encoded: &[u8],
+    configuration: &str,
+    chunk: (&[u64], Number),
+) -> Result<Vec<u8>, CodecError> {
+    let codec = created(Format::V3, name, configuration, chunk)?;
+    decode(&codec, &array(chunk.0, chunk.1), encoded, 1 << 20)
+}
 
 /// Encodes with a codec of any kind that computes something. Other kinds (permutations, byte order, shards) have no
 /// code to run.

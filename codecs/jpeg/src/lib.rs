@@ -25,6 +25,7 @@
 //! Source: `Jpeg` in imagecodecs; ITU-T T.81; "Section 22: JPEG Compression" in TIFF 6.0.
 
 mod colors;
+mod errors;
 mod stream;
 
 use std::sync::Arc;
@@ -43,6 +44,7 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 use colors::Colors;
+use errors::failed;
 use stream::{Shared, is_complete, shared};
 
 zarr_spec::register!(
@@ -150,10 +152,6 @@ impl Expected {
         }
         decoder.decode_into(pixels).map_err(failed)
     }
-}
-
-fn failed(error: impl std::fmt::Debug) -> CodecError {
-    CodecError::corrupt(format!("{error:?}"))
 }
 
 impl ArrayToBytesCodec for Jpeg {

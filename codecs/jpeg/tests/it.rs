@@ -5,11 +5,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zarr_codec_jpeg as _;
-use zarr_conformance::codecs::{check_damaged, decode, encode};
-use zarr_conformance::linked::create;
-use zarr_conformance::types::{INT8, Number, UINT8, UINT16};
+use zarr_conformance::codecs::{check_damaged, created, decoded, encode};
+use zarr_conformance::types::{INT8, UINT8, UINT16};
 use zarr_conformance::{array, hex};
-use zarr_spec::{Codec, CodecError, Format, Mode, Representation};
+use zarr_spec::{CodecError, Format};
 
 const NAME: &str = "imagecodecs_jpeg";
 
@@ -63,16 +62,6 @@ const WRITTEN: &[Case] = &[
     },
 ];
 
-fn created(name: &str, configuration: &str, chunk: (&[u64], Number)) -> Result<Codec, CodecError> {
-    let decoded = Representation::Array(array(chunk.0, chunk.1));
-    create(Format::V3, name, configuration, Mode::Strict, &decoded).map(|created| created.codec)
-}
-
-fn decoded(image: &[u8], configuration: &str, shape: &[u64]) -> Result<Vec<u8>, CodecError> {
-    let codec = created(NAME, configuration, (shape, UINT8))?;
-    decode(&codec, &array(shape, UINT8), image, 1 << 20)
-}
-
 fn assert_near(elements: &[u8], expected: &[u8]) {
     assert_eq!(elements.len(), expected.len());
     let difference = elements.iter().zip(expected).map(|(one, other)| one.abs_diff(*other)).max();
@@ -82,10 +71,10 @@ fn assert_near(elements: &[u8], expected: &[u8]) {
 #[test]
 fn images_of_imagecodecs_are_read_under_every_name() {
     for case in WRITTEN {
-        let elements = decoded(&hex(case.image), case.configuration, case.shape).unwrap();
+        let elements = decoded(NAME, &hex(case.image), case.configuration, (case.shape, UINT8)).unwrap();
         assert_near(&elements, &hex(case.elements));
         for name in [NAME, "numcodecs.imagecodecs_jpeg"] {
-            created(name, case.configuration, (case.shape, UINT8)).unwrap();
+            created(Format::V3, name, case.configuration, (case.shape, UINT8)).unwrap();
         }
     }
 }
@@ -107,14 +96,14 @@ fn tables_and_headers_of_all_chunks_are_in_the_configuration() {
     tables.extend_from_slice(&[0xff, 0xd9]);
     let rest = [&rest, &image[at..]].concat();
     let configuration = format!(r#"{{"tables": "{}"}}"#, STANDARD.encode(&tables));
-    let elements = decoded(&image, "", case.shape).unwrap();
-    assert_eq!(decoded(&rest, &configuration, case.shape).unwrap(), elements);
-    let result = decoded(&rest, "", case.shape);
+    let elements = decoded(NAME, &image, "", (case.shape, UINT8)).unwrap();
+    assert_eq!(decoded(NAME, &rest, &configuration, (case.shape, UINT8)).unwrap(), elements);
+    let result = decoded(NAME, &rest, "", (case.shape, UINT8));
     assert!(matches!(result, Err(CodecError::Corrupt(_))), "{result:?}");
     let configuration = format!(r#"{{"header": "{}"}}"#, STANDARD.encode(&image[..at]));
     let body = &image[at..image.len() - 2];
-    assert_eq!(decoded(body, &configuration, case.shape).unwrap(), elements);
-    let wrong = created(NAME, r#"{"tables": "?"}"#, (case.shape, UINT8));
+    assert_eq!(decoded(NAME, body, &configuration, (case.shape, UINT8)).unwrap(), elements);
+    let wrong = created(Format::V3, NAME, r#"{"tables": "?"}"#, (case.shape, UINT8));
     assert!(matches!(wrong, Err(CodecError::InvalidConfiguration(_))), "{wrong:?}");
 }
 
@@ -122,17 +111,17 @@ fn tables_and_headers_of_all_chunks_are_in_the_configuration() {
 fn images_that_do_not_match_the_chunk_are_corrupt() {
     let image = hex(WRITTEN[1].image);
     for shape in [&[11u64, 8, 3][..], &[8, 11], &[8, 12, 3], &[4, 11, 3]] {
-        let result = decoded(&image, "", shape);
+        let result = decoded(NAME, &image, "", (shape, UINT8));
         assert!(matches!(result, Err(CodecError::Corrupt(_))), "{shape:?}: {result:?}");
     }
-    let grey = decoded(&hex(WRITTEN[0].image), "", &[8, 11, 3]);
+    let grey = decoded(NAME, &hex(WRITTEN[0].image), "", (&[8, 11, 3], UINT8));
     assert!(matches!(grey, Err(CodecError::Corrupt(_))), "{grey:?}");
     // The header claims 65500 × 65500 pixels.
     let mut bomb = image;
     let size = bomb.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap() + 5;
     bomb[size..size + 4].copy_from_slice(&[0xff, 0xdc, 0xff, 0xdc]);
     for shape in [&[8u64, 11, 3][..], &[65500, 65500, 3]] {
-        let result = decoded(&bomb, "", shape);
+        let result = decoded(NAME, &bomb, "", (shape, UINT8));
         assert!(matches!(result, Err(CodecError::Corrupt(_) | CodecError::TooLarge(_))), "{result:?}");
     }
 }
@@ -140,12 +129,12 @@ fn images_that_do_not_match_the_chunk_are_corrupt() {
 #[test]
 fn damage_never_panics_and_truncated_images_are_corrupt() {
     for case in WRITTEN {
-        let codec = created(NAME, case.configuration, (case.shape, UINT8)).unwrap();
+        let codec = created(Format::V3, NAME, case.configuration, (case.shape, UINT8)).unwrap();
         let image = hex(case.image);
         let size = case.elements.len() / 2;
         check_damaged(&codec, &array(case.shape, UINT8), &image, size, 2000).unwrap();
         for end in (0..image.len() - 20).step_by(7) {
-            let result = decoded(&image[..end], case.configuration, case.shape);
+            let result = decoded(NAME, &image[..end], case.configuration, (case.shape, UINT8));
             assert!(matches!(result, Err(CodecError::Corrupt(_))), "{end}: {result:?}");
         }
     }
@@ -156,7 +145,7 @@ fn what_is_not_supported_is_refused() {
     for chunk in
         [(&[8u64, 11, 3][..], UINT16), (&[8, 11], INT8), (&[8, 11, 4], UINT8), (&[2, 8, 11, 3], UINT8)]
     {
-        let result = created(NAME, "", chunk);
+        let result = created(Format::V3, NAME, "", chunk);
         assert!(matches!(result, Err(CodecError::Unsupported(_))), "{chunk:?}: {result:?}");
     }
     for (configuration, member) in [
@@ -168,17 +157,34 @@ fn what_is_not_supported_is_refused() {
         (r#"{"colorspace_data": "YCBCR", "colorspace_jpeg": "RGB"}"#, "colorspace_data"),
         (r#"{"colorspace_data": "GRAYSCALE"}"#, "colorspace_data"),
     ] {
-        let result = created(NAME, configuration, (&[8, 11, 3], UINT8));
+        let result = created(Format::V3, NAME, configuration, (&[8, 11, 3], UINT8));
         let Err(CodecError::Unsupported(reason)) = result else { panic!("{configuration}: {result:?}") };
         assert!(reason.contains(member), "{reason}");
     }
-    let squeezed = created(NAME, r#"{"squeeze": false}"#, (&[1, 8, 11, 3], UINT8));
+    let squeezed = created(Format::V3, NAME, r#"{"squeeze": false}"#, (&[1, 8, 11, 3], UINT8));
     assert!(matches!(squeezed, Err(CodecError::Unsupported(_))), "{squeezed:?}");
 }
 
 #[test]
 fn it_only_decodes() {
-    let codec = created(NAME, "", (&[8, 11], UINT8)).unwrap();
+    let codec = created(Format::V3, NAME, "", (&[8, 11], UINT8)).unwrap();
     let result = encode(&codec, &array(&[8, 11], UINT8), &[0; 88]);
     assert!(matches!(result, Err(CodecError::Unsupported(_))), "{result:?}");
+}
+
+#[test]
+fn errors_are_plain_sentences() {
+    let image = hex(WRITTEN[0].image);
+    let scan = image.windows(2).position(|pair| pair == [0xff, 0xda]).unwrap();
+    let mut wrong_scan = image.clone();
+    wrong_scan[scan + 4] = 9;
+    for (image, expected) in [
+        ([&[0, 1], &image[2..]].concat(), "the bytes are not a JPEG image"),
+        (image[..image.len() / 2].to_vec(), "the image ends early"),
+        (wrong_scan, "the header of a scan is wrong"),
+    ] {
+        let result = decoded(NAME, &image, "", (WRITTEN[0].shape, UINT8));
+        let Err(CodecError::Corrupt(reason)) = result else { panic!("{result:?}") };
+        assert_eq!(reason.to_string(), expected);
+    }
 }

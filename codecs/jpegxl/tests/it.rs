@@ -1,11 +1,10 @@
 //! `imagecodecs_jpegxl`: images written by imagecodecs, which calls libjxl, and errors.
 
 use zarr_codec_jpegxl as _;
-use zarr_conformance::codecs::{check_damaged, decode, encode};
-use zarr_conformance::linked::create;
+use zarr_conformance::codecs::{check_damaged, created, decoded, encode};
 use zarr_conformance::types::{FLOAT32, FLOAT64, INT16, Number, UINT8, UINT16};
 use zarr_conformance::{array, hex, native};
-use zarr_spec::{ByteOrder, Codec, CodecError, Format, Mode, Representation};
+use zarr_spec::{ByteOrder, CodecError, Format};
 
 const NAME: &str = "imagecodecs_jpegxl";
 
@@ -92,26 +91,11 @@ const LOSSY: Case = Case {
 /// An animation of five grey images.
 const ANIMATION: &str = "ff0a1840411300088a5b02080001006c004b188b1501125e1836653ae1a9f44f94ef01e5ab8d990955040214080001006c004b188b1501125e1836653ae1a9f44f94ef01e5ab8d990955040214080001006c004b188b1501125e1836653ae1a9f44f94ef01e5ab8d990955040214080001006c004b188b1501125e1836653ae1a9f44f94ef01e5ab8d990955040214080005006c004b188b1501125e1836653ae1a9f44f94ef01e5ab8d990955040214";
 
-fn created(
-    format: Format,
-    name: &str,
-    configuration: &str,
-    chunk: (&[u64], Number),
-) -> Result<Codec, CodecError> {
-    let decoded = Representation::Array(array(chunk.0, chunk.1));
-    create(format, name, configuration, Mode::Strict, &decoded).map(|created| created.codec)
-}
-
-fn decoded(image: &[u8], configuration: &str, chunk: (&[u64], Number)) -> Result<Vec<u8>, CodecError> {
-    let codec = created(Format::V3, NAME, configuration, chunk)?;
-    decode(&codec, &array(chunk.0, chunk.1), image, 1 << 20)
-}
-
 #[test]
 fn lossless_images_of_imagecodecs_are_read_under_every_name() {
     for case in WRITTEN {
         let elements = native(case.elements, case.number.size(), &ByteOrder::Little);
-        assert_eq!(decoded(&hex(case.image), "", (case.shape, case.number)).unwrap(), elements);
+        assert_eq!(decoded(NAME, &hex(case.image), "", (case.shape, case.number)).unwrap(), elements);
         for (format, name) in
             [(Format::V2, NAME), (Format::V3, NAME), (Format::V3, "numcodecs.imagecodecs_jpegxl")]
         {
@@ -122,7 +106,7 @@ fn lossless_images_of_imagecodecs_are_read_under_every_name() {
 
 #[test]
 fn lossy_images_differ_by_rounding() {
-    let elements = decoded(&hex(LOSSY.image), "", (LOSSY.shape, LOSSY.number)).unwrap();
+    let elements = decoded(NAME, &hex(LOSSY.image), "", (LOSSY.shape, LOSSY.number)).unwrap();
     let expected = hex(LOSSY.elements);
     let difference = elements.iter().zip(&expected).map(|(one, other)| one.abs_diff(*other)).max();
     assert!(elements.len() == expected.len() && difference <= Some(1), "{difference:?}");
@@ -134,10 +118,10 @@ fn images_that_do_not_match_the_chunk_are_corrupt() {
     for chunk in
         [(&[6u64, 4][..], UINT8), (&[4, 6], UINT16), (&[4, 6], FLOAT32), (&[4, 6, 3], UINT8), (&[24], UINT8)]
     {
-        let result = decoded(&image, "", chunk);
+        let result = decoded(NAME, &image, "", chunk);
         assert!(matches!(result, Err(CodecError::Corrupt(_))), "{chunk:?}: {result:?}");
     }
-    let animation = decoded(&hex(ANIMATION), "", (&[4, 6], UINT8));
+    let animation = decoded(NAME, &hex(ANIMATION), "", (&[4, 6], UINT8));
     assert!(matches!(animation, Err(CodecError::Corrupt(_))), "{animation:?}");
 }
 
@@ -149,7 +133,7 @@ fn damage_never_panics_and_truncated_images_are_corrupt() {
         let size = case.elements.len() / 2;
         check_damaged(&codec, &array(case.shape, case.number), &image, size, 2000).unwrap();
         for end in 0..image.len() * 3 / 4 {
-            let result = decoded(&image[..end], "", (case.shape, case.number));
+            let result = decoded(NAME, &image[..end], "", (case.shape, case.number));
             assert!(matches!(result, Err(CodecError::Corrupt(_))), "{end}: {result:?}");
         }
     }

@@ -1,11 +1,10 @@
 //! `imagecodecs_lerc`: images written by imagecodecs, which calls the library of Esri, and errors.
 
 use zarr_codec_lerc::Lerc;
-use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
-use zarr_conformance::linked::create;
+use zarr_conformance::codecs::{check_damaged, check_lossless, created, decoded, encode};
 use zarr_conformance::types::{FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number, UINT8, UINT16, UINT32};
 use zarr_conformance::{array, hex, native};
-use zarr_spec::{ByteOrder, Codec, CodecError, Format, Mode, Representation};
+use zarr_spec::{ByteOrder, CodecError, Format};
 
 const NAME: &str = "imagecodecs_lerc";
 
@@ -98,27 +97,12 @@ const WRITTEN: &[Case] = &[
     },
 ];
 
-fn created(
-    format: Format,
-    name: &str,
-    configuration: &str,
-    chunk: (&[u64], Number),
-) -> Result<Codec, CodecError> {
-    let decoded = Representation::Array(array(chunk.0, chunk.1));
-    create(format, name, configuration, Mode::Strict, &decoded).map(|created| created.codec)
-}
-
-fn decoded(image: &[u8], configuration: &str, chunk: (&[u64], Number)) -> Result<Vec<u8>, CodecError> {
-    let codec = created(Format::V3, NAME, configuration, chunk)?;
-    decode(&codec, &array(chunk.0, chunk.1), image, 1 << 20)
-}
-
 #[test]
 fn rasters_of_imagecodecs_are_read_under_every_name() {
     for case in WRITTEN {
         let chunk = (case.shape, case.number);
         let elements = native(case.elements, case.number.size(), &ByteOrder::Little);
-        assert_eq!(decoded(&hex(case.image), "", chunk).unwrap(), elements);
+        assert_eq!(decoded(NAME, &hex(case.image), "", chunk).unwrap(), elements);
         for (format, name) in
             [(Format::V2, NAME), (Format::V3, NAME), (Format::V3, "numcodecs.imagecodecs_lerc")]
         {
@@ -136,7 +120,7 @@ fn the_error_of_elements_is_at_most_the_level() {
     let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
     let encoded = encode(&codec, &array(chunk.0, chunk.1), &bytes).unwrap();
     assert!(encoded.len() < bytes.len() / 2, "{}", encoded.len());
-    let read = decoded(&encoded, "", chunk).unwrap();
+    let read = decoded(NAME, &encoded, "", chunk).unwrap();
     for (bytes, element) in read.chunks(4).zip(elements) {
         let read = f32::from_ne_bytes(bytes.try_into().unwrap());
         assert!((read - element).abs() <= 0.25, "{read} for {element}");
@@ -157,7 +141,7 @@ fn elements_that_cannot_be_stored_are_errors() {
     for elements in [[-0.0_f64; 4], [0.0, -0.0, 1.0, 2.5]] {
         let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
         match encode(&codec, &array(chunk.0, chunk.1), &bytes) {
-            Ok(encoded) => assert_eq!(decoded(&encoded, "", chunk).unwrap(), bytes),
+            Ok(encoded) => assert_eq!(decoded(NAME, &encoded, "", chunk).unwrap(), bytes),
             Err(error) => assert!(matches!(error, CodecError::Encode(_)), "{error:?}"),
         }
     }
@@ -169,7 +153,7 @@ fn rasters_that_do_not_match_the_chunk_are_corrupt() {
     for chunk in
         [(&[6u64, 4][..], UINT8), (&[4, 6], INT8), (&[4, 6], UINT16), (&[4, 6, 2], UINT8), (&[24], UINT8)]
     {
-        let result = decoded(&image, "", chunk);
+        let result = decoded(NAME, &image, "", chunk);
         assert!(matches!(result, Err(CodecError::Corrupt(_))), "{chunk:?}: {result:?}");
     }
 }
@@ -182,7 +166,7 @@ fn damage_never_panics_and_truncated_images_are_corrupt() {
         let size = case.elements.len() / 2;
         check_damaged(&codec, &array(case.shape, case.number), &image, size, 2000).unwrap();
         for end in 0..image.len() * 3 / 4 {
-            let result = decoded(&image[..end], "", (case.shape, case.number));
+            let result = decoded(NAME, &image[..end], "", (case.shape, case.number));
             assert!(matches!(result, Err(CodecError::Corrupt(_))), "{end}: {result:?}");
         }
     }

@@ -1,29 +1,12 @@
 //! `imagecodecs_png`: images written by imagecodecs, and errors.
 
 use zarr_codec_png::Png;
-use zarr_conformance::codecs::{check_damaged, check_lossless, decode};
-use zarr_conformance::linked::create;
+use zarr_conformance::codecs::{check_damaged, check_lossless, created, decode, decoded};
 use zarr_conformance::types::{BOOL, INT16, Number, TEXT, UINT8, UINT16, UINT32};
 use zarr_conformance::{array, hex, native};
-use zarr_spec::{ByteOrder, Codec, CodecError, Format, Mode, Representation};
+use zarr_spec::{ByteOrder, CodecError, Format};
 
 const NAME: &str = "imagecodecs_png";
-
-fn created(
-    format: Format,
-    name: &str,
-    configuration: &str,
-    chunk: (&[u64], Number),
-) -> Result<Codec, CodecError> {
-    let decoded = Representation::Array(array(chunk.0, chunk.1));
-    create(format, name, configuration, Mode::Strict, &decoded).map(|created| created.codec)
-}
-
-/// Decodes an image as a chunk.
-fn decoded(image: &[u8], chunk: (&[u64], Number)) -> Result<Vec<u8>, CodecError> {
-    let codec = created(Format::V3, NAME, "", chunk)?;
-    decode(&codec, &array(chunk.0, chunk.1), image, 1 << 20)
-}
 
 /// A shape, a data type, elements in little endian, and what imagecodecs 2026.10.10 writes for them.
 const WRITTEN: &[(&[u64], Number, &str, &str)] = &[
@@ -69,7 +52,7 @@ const WRITTEN: &[(&[u64], Number, &str, &str)] = &[
 fn images_of_imagecodecs_are_read_under_every_name() {
     for &(shape, number, elements, image) in WRITTEN {
         let elements = native(elements, number.size(), &ByteOrder::Little);
-        assert_eq!(decoded(&hex(image), (shape, number)).unwrap(), elements);
+        assert_eq!(decoded(NAME, &hex(image), "", (shape, number)).unwrap(), elements);
         for (format, name) in
             [(Format::V2, NAME), (Format::V3, NAME), (Format::V3, "numcodecs.imagecodecs_png")]
         {
@@ -88,18 +71,21 @@ fn pixels_of_fewer_bits_are_written_out() {
     let palette = hex(
         "89504e470d0a1a0a0000000d494844520000000200000002010300000048789f6700000006504c544501020304050695536f480000000c49444154789c637060680000014400c13a7a1c560000000049454e44ae426082",
     );
-    assert_eq!(decoded(&palette, (&[2, 2, 3], UINT8)).unwrap(), [1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3]);
+    assert_eq!(
+        decoded(NAME, &palette, "", (&[2, 2, 3], UINT8)).unwrap(),
+        [1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3]
+    );
     let grey = hex(
         "89504e470d0a1a0a0000000d494844520000000400000001020000000096e748b00000000a49444154789c63900600001d001c8ef4f5210000000049454e44ae426082",
     );
-    assert_eq!(decoded(&grey, (&[4], UINT8)).unwrap(), [0, 85, 170, 255]);
+    assert_eq!(decoded(NAME, &grey, "", (&[4], UINT8)).unwrap(), [0, 85, 170, 255]);
 }
 
 #[test]
 fn images_that_do_not_match_the_chunk_are_corrupt() {
     let &(_, _, _, image) = WRITTEN.first().unwrap();
     for chunk in [(&[4u64, 3][..], UINT8), (&[3, 4], UINT16), (&[3, 4, 3], UINT8), (&[12], UINT8)] {
-        let result = decoded(&hex(image), chunk);
+        let result = decoded(NAME, &hex(image), "", chunk);
         assert!(matches!(result, Err(CodecError::Corrupt(_))), "{chunk:?}: {result:?}");
     }
     // An image that claims 40000 × 40000 pixels.
@@ -123,7 +109,7 @@ fn damage_never_panics_and_truncated_images_are_corrupt() {
         let image = hex(image);
         check_damaged(&codec, &array(shape, number), &image, elements.len() / 2, 2000).unwrap();
         for size in 0..image.len() - 12 {
-            let result = decoded(&image[..size], (shape, number));
+            let result = decoded(NAME, &image[..size], "", (shape, number));
             assert!(matches!(result, Err(CodecError::Corrupt(_))), "{size}: {result:?}");
         }
     }

@@ -1,11 +1,10 @@
 //! `imagecodecs_webp`: images written by imagecodecs, which calls libwebp, and errors.
 
 use zarr_codec_webp as _;
-use zarr_conformance::codecs::{check_damaged, check_lossless, decode};
-use zarr_conformance::linked::create;
+use zarr_conformance::codecs::{check_damaged, check_lossless, created, decoded};
 use zarr_conformance::types::{INT8, Number, UINT8, UINT16};
 use zarr_conformance::{array, hex};
-use zarr_spec::{Codec, CodecError, Format, Mode, Representation};
+use zarr_spec::{CodecError, Format};
 
 const NAME: &str = "imagecodecs_webp";
 
@@ -50,27 +49,12 @@ const WRITTEN: &[Case] = &[
     },
 ];
 
-fn created(
-    format: Format,
-    name: &str,
-    configuration: &str,
-    chunk: (&[u64], Number),
-) -> Result<Codec, CodecError> {
-    let decoded = Representation::Array(array(chunk.0, chunk.1));
-    create(format, name, configuration, Mode::Strict, &decoded).map(|created| created.codec)
-}
-
-fn decoded(image: &[u8], configuration: &str, chunk: (&[u64], Number)) -> Result<Vec<u8>, CodecError> {
-    let codec = created(Format::V3, NAME, configuration, chunk)?;
-    decode(&codec, &array(chunk.0, chunk.1), image, 1 << 20)
-}
-
 #[test]
 fn images_of_imagecodecs_are_read_under_every_name() {
     for case in WRITTEN {
         let elements = hex(case.elements);
         let chunk = (case.shape, case.number);
-        assert_eq!(decoded(&hex(case.image), "", chunk).unwrap(), elements);
+        assert_eq!(decoded(NAME, &hex(case.image), "", chunk).unwrap(), elements);
         for (format, name) in
             [(Format::V2, NAME), (Format::V3, NAME), (Format::V3, "numcodecs.imagecodecs_webp")]
         {
@@ -82,15 +66,15 @@ fn images_of_imagecodecs_are_read_under_every_name() {
 
 #[test]
 fn images_without_alpha_are_opaque_and_alpha_is_left_out_if_asked_for() {
-    let opaque = decoded(&hex(WRITTEN[0].image), "", (&[4, 6, 4], UINT8)).unwrap();
+    let opaque = decoded(NAME, &hex(WRITTEN[0].image), "", (&[4, 6, 4], UINT8)).unwrap();
     let colors = hex(WRITTEN[0].elements);
     for (pixel, colors) in opaque.chunks(4).zip(colors.chunks(3)) {
         assert_eq!((&pixel[..3], pixel[3]), (colors, 255));
     }
     let image = hex(WRITTEN[1].image);
-    let refused = decoded(&image, "", (&[4, 6, 3], UINT8));
+    let refused = decoded(NAME, &image, "", (&[4, 6, 3], UINT8));
     assert!(matches!(refused, Err(CodecError::Corrupt(_))), "{refused:?}");
-    let without = decoded(&image, r#"{"hasalpha": false}"#, (&[4, 6, 3], UINT8)).unwrap();
+    let without = decoded(NAME, &image, r#"{"hasalpha": false}"#, (&[4, 6, 3], UINT8)).unwrap();
     let with = hex(WRITTEN[1].elements);
     for (pixel, with) in without.chunks(3).zip(with.chunks(4)) {
         assert_eq!(pixel, &with[..3]);
@@ -101,7 +85,7 @@ fn images_without_alpha_are_opaque_and_alpha_is_left_out_if_asked_for() {
 fn images_that_do_not_match_the_chunk_are_corrupt() {
     for case in WRITTEN {
         let mut image = hex(case.image);
-        let result = decoded(&image, "", (&[6, 4, 4], UINT8));
+        let result = decoded(NAME, &image, "", (&[6, 4, 4], UINT8));
         assert!(matches!(result, Err(CodecError::Corrupt(_))), "{result:?}");
         // Each part claims 16383 × 16383 pixels or more.
         let parts = [(&b"VP8 "[..], 14, [0xff; 4]), (b"VP8L", 9, [0xff; 4])];
@@ -110,7 +94,7 @@ fn images_that_do_not_match_the_chunk_are_corrupt() {
                 image[at + offset..at + offset + 4].copy_from_slice(&claim);
             }
         }
-        let result = decoded(&image, "", (case.shape, case.number));
+        let result = decoded(NAME, &image, "", (case.shape, case.number));
         assert!(matches!(result, Err(CodecError::Corrupt(_))), "{result:?}");
     }
 }
@@ -123,7 +107,7 @@ fn damage_never_panics_and_truncated_images_are_corrupt() {
         let size = case.elements.len() / 2;
         check_damaged(&codec, &array(case.shape, case.number), &image, size, 2000).unwrap();
         for end in 0..image.len() * 3 / 4 {
-            let result = decoded(&image[..end], "", (case.shape, case.number));
+            let result = decoded(NAME, &image[..end], "", (case.shape, case.number));
             assert!(matches!(result, Err(CodecError::Corrupt(_))), "{end}: {result:?}");
         }
     }
