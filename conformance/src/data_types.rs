@@ -8,6 +8,9 @@ use zarr_spec::{
     ByteOrder, DataType, DataTypeError, Elements, Format, Mode, Reading, Registry, Units, Value,
 };
 
+/// The `dtype` of the codec of objects, for data types that depend on it.
+pub(crate) const OBJECT_ELEMENTS: &str = "<i4";
+
 /// A data type, read from the member of an array document.
 #[derive(Debug)]
 pub struct Subject {
@@ -54,7 +57,8 @@ impl Subject {
         let reading = Reading::new(mode);
         let json = value(text);
         let document = match format {
-            Format::V2 => DataTypeDocument::v2(&json, codec, &reading)?,
+            Format::V2 => DataTypeDocument::v2(&json, codec, &reading)?
+                .with_object_elements(Some(&Value::from(OBJECT_ELEMENTS))),
             Format::V3Draft => DataTypeDocument::draft(&json, &reading)?,
             Format::V3 => DataTypeDocument::v3(&json, &reading)?,
         };

@@ -269,7 +269,11 @@ impl<'a> Resolving<'a> {
         let table = self.context.registry.chunk_key_encodings();
         let create = self.find(table, &self.metadata.chunk_key_encoding, "chunk_key_encoding")?.create;
         let encoding = create(&self.creation(&self.metadata.chunk_key_encoding));
-        self.note("chunk_key_encoding", encoding)
+        let encoding = self.note("chunk_key_encoding", encoding)?;
+        // Every key is an error if the encoding does not support this number of dimensions.
+        let supported = encoding.decode("", self.metadata.shape.len());
+        self.note("chunk_key_encoding", supported)?;
+        Some(encoding)
     }
 
     /// Creates the memory layout; returns `None` if there is none.

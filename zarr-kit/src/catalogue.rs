@@ -48,6 +48,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://purl.org/zarr/spec/codec/blosc",
         ],
     ),
+    entry(Codec, "codec-blosc2", &["imagecodecs_blosc2", "numcodecs.imagecodecs_blosc2"]),
     entry(Codec, "codec-brotli", &["imagecodecs_brotli", "numcodecs.imagecodecs_brotli"]),
     entry(Codec, "codec-bytes", &["https://purl.org/zarr/spec/codecs/endian/1.0", "bytes", "endian"]),
     entry(
@@ -116,6 +117,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         ],
     ),
     entry(Codec, "codec-imagecodecs-delta", &["imagecodecs_delta", "numcodecs.imagecodecs_delta"]),
+    entry(Codec, "codec-imagecodecs-packbits", &["imagecodecs_packbits", "numcodecs.imagecodecs_packbits"]),
     entry(
         Codec,
         "codec-jenkins-lookup3",
@@ -126,6 +128,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         ],
     ),
     entry(Codec, "codec-jpeg", &["imagecodecs_jpeg", "numcodecs.imagecodecs_jpeg"]),
+    entry(Codec, "codec-jpegls", &["imagecodecs_jpegls", "numcodecs.imagecodecs_jpegls"]),
     entry(Codec, "codec-jpegxl", &["imagecodecs_jpegxl", "numcodecs.imagecodecs_jpegxl"]),
     entry(
         Codec,
@@ -162,7 +165,11 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         &["https://zarr-kit.example/spec/codecs/msgpack2/1.0", "numcodecs.msgpack2", "msgpack2"],
     ),
     entry(Codec, "codec-n5-default", &["n5_default"]),
-    entry(Codec, "codec-optional", &["https://zarr-kit.example/spec/codecs/optional/1.0", "zarrs.optional"]),
+    entry(
+        Codec,
+        "codec-optional",
+        &["https://zarr-kit.example/spec/codecs/optional/1.0", "zarrs.optional", "optional"],
+    ),
     entry(
         Codec,
         "codec-packbits",
@@ -219,6 +226,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://codec.zarrs.dev/array_to_bytes/vlen_bytes",
         ],
     ),
+    entry(Codec, "codec-vlen-ndarray", &["vlen-ndarray", "vlen-array"]),
     entry(
         Codec,
         "codec-vlen-utf8",
@@ -350,7 +358,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     entry(
         DataType,
         "dtype-optional",
-        &["https://zarr-kit.example/spec/data-types/optional/1.0", "zarrs.optional"],
+        &["https://zarr-kit.example/spec/data-types/optional/1.0", "zarrs.optional", "optional"],
     ),
     entry(
         DataType,
@@ -403,6 +411,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         "dtype-sub-byte",
         &["https://zarr-kit.example/spec/data-types/sub-byte/1.0", "int2", "int4", "uint2", "uint4"],
     ),
+    entry(DataType, "dtype-vlen-ndarray", &["vlen-ndarray", "O/vlen-array"]),
     entry(
         GenericExtension,
         "extension-dimension-names",
@@ -422,6 +431,9 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     entry(ChunkGrid, "grid-regular", &["regular"]),
     entry(ChunkKeyEncoding, "key-encoding-default", &["default"]),
     entry(ChunkKeyEncoding, "key-encoding-default-suffix", &["zarrs.default_suffix"]),
+    entry(ChunkKeyEncoding, "key-encoding-fanout", &["fanout"]),
+    entry(ChunkKeyEncoding, "key-encoding-suffix", &["suffix"]),
+    entry(ChunkKeyEncoding, "key-encoding-template", &["template"]),
     entry(ChunkKeyEncoding, "key-encoding-v2", &["v2"]),
     entry(MemoryLayout, "layout-c", &["C"]),
     entry(MemoryLayout, "layout-f", &["F"]),
@@ -484,7 +496,7 @@ macro_rules! submit {
     )*};
 }
 
-submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 }
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 }
 
 // `conformance/interop/python/known_identifiers.py` prints the table.
 inventory::submit! { KnownIdentifiers::new(include_str!("known.tsv")) }

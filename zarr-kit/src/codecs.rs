@@ -84,6 +84,8 @@ pub use zarr_codec_floatpred::Floatpred;
 pub use zarr_codec_gzip::Gzip;
 #[cfg(feature = "codec-imagecodecs-delta")]
 pub use zarr_codec_imagecodecs_delta::ImagecodecsDelta;
+#[cfg(feature = "codec-imagecodecs-packbits")]
+pub use zarr_codec_imagecodecs_packbits::ImagecodecsPackbits;
 #[cfg(feature = "codec-jenkins-lookup3")]
 pub use zarr_codec_jenkins_lookup3::JenkinsLookup3;
 #[cfg(feature = "codec-json2")]
@@ -126,6 +128,8 @@ pub use zarr_codec_szip::Szip;
 pub use zarr_codec_transpose::Transpose;
 #[cfg(feature = "codec-vlen-bytes")]
 pub use zarr_codec_vlen_bytes::VlenBytes;
+#[cfg(feature = "codec-vlen-ndarray")]
+pub use zarr_codec_vlen_ndarray::VlenNdarray;
 #[cfg(feature = "codec-vlen-utf8")]
 pub use zarr_codec_vlen_utf8::VlenUtf8;
 #[cfg(feature = "codec-webp")]

@@ -22,3 +22,5 @@ pub use zarr_dtype_string::Text;
 pub use zarr_dtype_struct::{Member, Structure};
 #[cfg(feature = "dtype-sub-byte")]
 pub use zarr_dtype_sub_byte::SubByte;
+#[cfg(feature = "dtype-vlen-ndarray")]
+pub use zarr_dtype_vlen_ndarray::Ragged;

@@ -12,6 +12,8 @@ use zarr_codec_bitround as _;
 use zarr_codec_bitshuffle as _;
 #[cfg(feature = "codec-blosc")]
 use zarr_codec_blosc as _;
+#[cfg(feature = "codec-blosc2")]
+use zarr_codec_blosc2 as _;
 #[cfg(feature = "codec-brotli")]
 use zarr_codec_brotli as _;
 #[cfg(feature = "codec-bytes")]
@@ -40,10 +42,14 @@ use zarr_codec_floatpred as _;
 use zarr_codec_gzip as _;
 #[cfg(feature = "codec-imagecodecs-delta")]
 use zarr_codec_imagecodecs_delta as _;
+#[cfg(feature = "codec-imagecodecs-packbits")]
+use zarr_codec_imagecodecs_packbits as _;
 #[cfg(feature = "codec-jenkins-lookup3")]
 use zarr_codec_jenkins_lookup3 as _;
 #[cfg(feature = "codec-jpeg")]
 use zarr_codec_jpeg as _;
+#[cfg(feature = "codec-jpegls")]
+use zarr_codec_jpegls as _;
 #[cfg(feature = "codec-jpegxl")]
 use zarr_codec_jpegxl as _;
 #[cfg(feature = "codec-json2")]
@@ -92,6 +98,8 @@ use zarr_codec_szip as _;
 use zarr_codec_transpose as _;
 #[cfg(feature = "codec-vlen-bytes")]
 use zarr_codec_vlen_bytes as _;
+#[cfg(feature = "codec-vlen-ndarray")]
+use zarr_codec_vlen_ndarray as _;
 #[cfg(feature = "codec-vlen-utf8")]
 use zarr_codec_vlen_utf8 as _;
 #[cfg(feature = "codec-webp")]
@@ -124,6 +132,8 @@ use zarr_dtype_string as _;
 use zarr_dtype_struct as _;
 #[cfg(feature = "dtype-sub-byte")]
 use zarr_dtype_sub_byte as _;
+#[cfg(feature = "dtype-vlen-ndarray")]
+use zarr_dtype_vlen_ndarray as _;
 #[cfg(feature = "extension-dimension-names")]
 use zarr_extension_dimension_names as _;
 #[cfg(feature = "extension-node-index")]
@@ -138,6 +148,12 @@ use zarr_grid_regular as _;
 use zarr_key_encoding_default as _;
 #[cfg(feature = "key-encoding-default-suffix")]
 use zarr_key_encoding_default_suffix as _;
+#[cfg(feature = "key-encoding-fanout")]
+use zarr_key_encoding_fanout as _;
+#[cfg(feature = "key-encoding-suffix")]
+use zarr_key_encoding_suffix as _;
+#[cfg(feature = "key-encoding-template")]
+use zarr_key_encoding_template as _;
 #[cfg(feature = "key-encoding-v2")]
 use zarr_key_encoding_v2 as _;
 #[cfg(feature = "layout-c")]

@@ -97,7 +97,9 @@ fn array_extensions(
 fn with_object_codec(data_type: DataTypeDocument, codecs: &[ExtensionDocument]) -> DataTypeDocument {
     let is_object = data_type.type_name.as_ref().and_then(Value::as_str) == Some("|O");
     match codecs.first().filter(|_| is_object) {
-        Some(codec) => data_type.with_object_codec(&codec.identifier),
+        Some(codec) => data_type
+            .with_object_codec(&codec.identifier)
+            .with_object_elements(codec.configuration.as_object().and_then(|members| members.get("dtype"))),
         None => data_type,
     }
 }

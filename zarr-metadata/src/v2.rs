@@ -276,8 +276,10 @@ fn data_type(
     if !matches!(dtype, Value::String(_) | Value::Array(_)) {
         return Err(wrong("dtype", dtype, "a string or a list of fields"));
     }
-    let object_codec = object_codec.map(|codec| codec.identifier.as_str());
-    DataTypeDocument::v2(dtype, object_codec, reading)
+    let id = object_codec.map(|codec| codec.identifier.as_str());
+    let elements = object_codec.and_then(|codec| codec.configuration.as_object()?.get("dtype"));
+    DataTypeDocument::v2(dtype, id, reading)
+        .map(|document| document.with_object_elements(elements))
         .map_err(|invalid| DocumentError::member("dtype", invalid.to_string()))
 }
 

@@ -8,6 +8,7 @@
 //! | read and write data type members of configurations | [`typestrings`] |
 //! | call a library that encodes and decodes a stream in pieces | [`stream`] |
 //! | handle elements of variable size | [`items`], and [`json_items`] for arbitrary objects |
+//! | handle elements that are arrays of variable length | [`ragged`] |
 //! | read and write fill values of small float types | [`decimals`] |
 //! | decode subsets of an array | [`subsets`] |
 //! | store chunks as images | [`images`] |
@@ -27,6 +28,7 @@ pub mod items;
 pub mod json_items;
 pub mod numbers;
 mod object_names;
+pub mod ragged;
 mod sides;
 pub mod sorted;
 pub mod stream;

@@ -33,9 +33,10 @@ impl ObjectNames {
     /// [`DataTypeError::InvalidConfiguration`](zarr_spec::DataTypeError::InvalidConfiguration).
     pub fn check(&self, creation: &Creation<'_>) -> DataTypeResult<()> {
         let fits = match (creation.format, creation.type_name) {
+            // Objects of v2 and of the draft's first generation, with a known codec and perhaps its `dtype`.
+            _ if creation.identifier.starts_with("O/") => true,
             (_, Some(name)) => name.as_str() == Some(self.type_name),
-            // Objects of the draft's first generation, with a known codec.
-            (Format::V3Draft, None) => creation.identifier.starts_with("O/"),
+            (Format::V3Draft, None) => false,
             _ => true,
         };
         if !fits {

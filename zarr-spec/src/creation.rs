@@ -1,6 +1,7 @@
 //! The arguments of plugin constructors, and parsing of configurations.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use zarr_json::{DeError, DeFault, Value, did_you_mean, schema, similar};
@@ -10,9 +11,10 @@ use crate::data_type::{Created, DataTypeDocument, DataTypeError};
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Invalid, Mode, Reading};
 use crate::host::registry::Unknown;
+use crate::key_encoding::ChunkKeyEncoding;
 use crate::representation::Representation;
 
-/// Creates codecs and data types by name, for plugins that contain other plugins.
+/// Creates codecs, data types and chunk key encodings by name, for plugins that contain other plugins.
 ///
 /// [`Registry`](crate::Registry) implements it.
 pub trait Resolve: Debug + Send + Sync {
@@ -47,6 +49,13 @@ pub trait Resolve: Debug + Send + Sync {
         decoded: &Representation,
         to: Format,
     ) -> CodecResult<ExtensionDocument>;
+
+    /// Returns the chunk key encoding for `creation`.
+    ///
+    /// # Errors
+    ///
+    /// If it is unknown, and the error of the plugin.
+    fn chunk_key_encoding(&self, creation: &Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid>;
 
     /// Returns the error for an unknown codec identifier of `format`.
     fn unknown_codec(&self, format: Format, identifier: &str) -> Option<Unknown>;

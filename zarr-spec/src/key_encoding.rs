@@ -15,14 +15,15 @@ use crate::plugin::{Plugin, PluginKind};
 /// the chunk identifiers of the draft.
 pub trait ChunkKeyEncoding: Debug + Send + Sync {
     /// Appends the key of the chunk at `chunk_index` to `key`. The indices are those of
-    /// [`crate::grid::ChunkGrid::key_index`].
+    /// [`crate::grid::ChunkGrid::key_index`]. Never called for a number of dimensions that [`Self::decode`] refuses.
     fn encode(&self, chunk_index: &[u64], key: &mut String);
 
     /// Returns the chunk that `key` names in a grid of `rank` dimensions; `None` if it is not the key of a chunk.
     ///
     /// # Errors
     ///
-    /// If that cannot be determined, which callers must not treat as a key without a chunk.
+    /// If that cannot be determined, which callers must not treat as a key without a chunk; for every key if the
+    /// encoding does not support grids of `rank` dimensions.
     fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError>;
 }
 

@@ -14,6 +14,8 @@
 //! The encoded size depends on the elements. Both lists must contain an array-to-bytes codec, in the draft too.
 //! The registry must contain `bool`.
 //!
+//! `optional` is the name in a proposal that is open; documents keep it.
+//!
 //! Source: the crate `zarrs` 0.23, the only other implementation; pull request 33 of the Zarr extension registry.
 
 mod configuration;
@@ -29,7 +31,9 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers::name("zarrs.optional").with_uri("https://zarr-kit.example/spec/codecs/optional/1.0"),
+        Identifiers::name("zarrs.optional")
+            .with_uri("https://zarr-kit.example/spec/codecs/optional/1.0")
+            .with_aliases(&["optional"]),
         &configuration::create,
     )
     .translated_by(&configuration::translate)
@@ -40,6 +44,8 @@ zarr_spec::register!(
 const INT32: &str = r#"{"name": "zarrs.optional", "configuration": {"name": "int32", "configuration": {}}}"#;
 const STRING: &str =
     r#"{"name": "zarrs.optional", "configuration": {"name": "string", "configuration": {}}}"#;
+
+const PROPOSED: &str = r#"{"name": "optional", "configuration": {"name": "int32"}}"#;
 
 const EXAMPLES: &[Example] = &[
     Example::v3(
@@ -54,6 +60,12 @@ const EXAMPLES: &[Example] = &[
             "data_codecs": [{"name": "vlen-utf8"}]}}"#,
     )
     .with_data_types(&[STRING]),
+    Example::v3(
+        r#"{"name": "optional", "configuration": {
+            "mask_codecs": [{"name": "packbits"}],
+            "data_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}"#,
+    )
+    .with_data_types(&[PROPOSED]),
     Example::draft(
         r#"{"type": "https://zarr-kit.example/spec/codecs/optional/1.0", "configuration": {
             "mask_codecs": [{"type": "https://zarr-kit.example/spec/codecs/packbits/1.0"}],

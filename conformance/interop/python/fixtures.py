@@ -171,6 +171,24 @@ def of_objects() -> Iterator[str]:
             yield object_line(made.get_config(), "zarr-kit.json", given, texts)
 
 
+    yield from of_ragged()
+
+
+def of_ragged() -> Iterator[str]:
+    """Yields rows of arrays of variable length."""
+    for dtype, lists in (("<i4", [[1, 2, 3], [], [-4]]), (">i4", [[1, 2, 3], [-4]]), ("<f8", [[0.5], [], [1, -2]])):
+        codec = {"id": "vlen-array", "dtype": dtype}
+        made = numcodecs.get_codec(dict(codec))
+        given = np.empty(len(lists), object)
+        given[:] = [np.array(numbers, dtype) for numbers in lists]
+        encoded = made.encode(given)
+        items = [item.astype(item.dtype.newbyteorder("<")).tobytes() for item in made.decode(encoded)]
+        configuration = {"dtype": np.dtype(dtype).name, "inner_shape": []}
+        data_type = json.dumps({"name": "vlen-ndarray", "configuration": configuration})
+        decoded = of_variable_size(items)
+        yield line("v2", codec, data_type, given.shape, decoded, bytes(encoded), NUMCODECS)
+
+
 def object_line(codec: dict, data_type: str, given: np.ndarray, items: list[bytes]) -> str:
     made = numcodecs.get_codec(dict(codec))
     encoded = made.encode(given)
@@ -243,7 +261,7 @@ def of_tensorstore() -> Iterator[str]:
 def of_imagecodecs() -> Iterator[str]:
     """Yields rows of the codecs of imagecodecs."""
     for given in (steps("<i2"), ramp("|u1")):
-        for name in ("brotli", "lz4h5", "lzf", "lzw", "snappy"):
+        for name in ("brotli", "lz4h5", "lzf", "lzw", "packbits", "snappy"):
             yield by_numcodecs({"id": f"imagecodecs_{name}"}, given)
         yield by_numcodecs({"id": "imagecodecs_lz4h5", "blocksize": 16}, given)
         yield by_numcodecs({"id": "imagecodecs_lzf", "header": False}, given)
@@ -251,6 +269,11 @@ def of_imagecodecs() -> Iterator[str]:
         yield by_numcodecs({"id": "imagecodecs_szip", "bits_per_pixel": 8 * given.itemsize, **szip}, given)
         yield by_numcodecs({"id": "imagecodecs_bitshuffle", "itemsize": given.dtype.itemsize}, given)
         yield by_bitshuffle(0, given)
+        for compressor in ("blosclz", "lz4", "lz4hc", "zlib", "zstd"):
+            codec = {"id": "imagecodecs_blosc2", "compressor": compressor, "typesize": given.itemsize}
+            yield by_numcodecs(codec | {"shuffle": 1 if compressor == "zlib" else 2}, given)
+    for given in (np.zeros((4, 6), "<i2"), np.tile(ramp("<i4"), (6, 4)), np.full((12, 20), 7, "<i4")):
+        yield by_numcodecs({"id": "imagecodecs_blosc2"}, given)
     yield by_bitshuffle(8, ramp("<f8"))
     yield from of_predictors()
     yield from of_images()
@@ -265,6 +288,10 @@ def of_images() -> Iterator[str]:
     yield by_numcodecs({"id": "imagecodecs_jpeg", "level": 50, "subsampling": "420"}, picture((16, 24, 3)))
     for given in (ramp("|u1"), ramp("<u2"), abs(ramp("<f4")), ramp("|u1", (2, 4, 3)), ramp("<u2", (1, 2, 3, 4))):
         yield by_numcodecs({"id": "imagecodecs_jpegxl"}, given)
+    for given in (ramp("|u1"), ramp("<u2"), ramp("|u1", (2, 4, 3)), ramp("<u2", (1, 2, 3, 4)), picture((16, 24))):
+        yield by_numcodecs({"id": "imagecodecs_jpegls"}, given)
+    for given in (picture((16, 24)), picture((9, 18, 3))):
+        yield by_numcodecs({"id": "imagecodecs_jpegls", "level": 2}, given)
     for given in (ramp("|u1", (2, 4, 3)), ramp("|u1", (1, 2, 3, 4))):
         yield by_numcodecs({"id": "imagecodecs_webp"}, given)
     for given in (ramp("|u1"), ramp("<i2"), ramp("<f8"), ramp("<u2", (1, 2, 4, 3))):

@@ -11,6 +11,7 @@ use zarr_spec::{
 use super::elements::{pieces, samples};
 use super::tried::{Makes, RuleOf, Tried, suite, text, value};
 use super::{Cases, Level, Rule, Suite};
+use crate::data_types::OBJECT_ELEMENTS;
 
 pub(super) mod fuzzed;
 
@@ -191,7 +192,8 @@ fn parse(
     reading: &Reading,
 ) -> Result<DataTypeDocument, String> {
     let document = match format {
-        Format::V2 => DataTypeDocument::v2(entry, object_codec, reading),
+        Format::V2 => DataTypeDocument::v2(entry, object_codec, reading)
+            .map(|document| document.with_object_elements(Some(&Value::from(OBJECT_ELEMENTS)))),
         Format::V3Draft => DataTypeDocument::draft(entry, reading),
         Format::V3 => DataTypeDocument::v3(entry, reading),
     };

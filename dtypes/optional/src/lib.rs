@@ -11,6 +11,8 @@
 //! In memory, elements have a variable size, as described at [`DataType::optional`], even if those of the inner
 //! type do not. Only the codec `zarrs.optional` stores them: no other program could read the output of `bytes`.
 //!
+//! `optional` is the name in a proposal that is open; documents keep it.
+//!
 //! Source: the crate `zarrs` 0.23, the only other implementation; pull request 33 of the Zarr extension registry.
 
 use std::borrow::Cow;
@@ -25,6 +27,8 @@ use zarr_spec::{
 };
 
 const NAME: &str = "zarrs.optional";
+/// The name in a proposal for final v3.
+const PROPOSED: &str = "optional";
 /// The URI of the extension in the draft.
 const URI: &str = "https://zarr-kit.example/spec/data-types/optional/1.0";
 /// The start of `URI` in all of its versions.
@@ -35,7 +39,7 @@ const MAX_DEPTH: usize = 32;
 const PRESENT: u8 = 1;
 
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers::name(NAME).with_uri(URI), &create,)
+    DataTypePlugin::new(Identifiers::name(NAME).with_uri(URI).with_aliases(&[PROPOSED]), &create,)
         .configuration_in::<OptionalConfiguration>(Format::V3)
         .about("Elements of another data type that may be missing.", EXAMPLES)
 );
@@ -56,13 +60,15 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, Clone)]
 pub struct Optional {
     inner: Arc<dyn DataType>,
+    /// The name in documents of final v3.
+    name: &'static str,
 }
 
 impl Optional {
     /// Creates the type for elements of `inner`.
     #[must_use]
     pub fn new(inner: Arc<dyn DataType>) -> Self {
-        Self { inner }
+        Self { inner, name: NAME }
     }
 
     /// Checks the size of a present element, without checking its value.
@@ -93,14 +99,28 @@ struct OptionalConfiguration {
     configuration: Object,
 }
 
+/// The configuration of the proposal, which may leave out that of the inner type.
+#[derive(Deserialize)]
+struct ProposedConfiguration {
+    name: String,
+    #[serde(default)]
+    configuration: Object,
+}
+
 fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     let document = match creation.format {
         Format::V2 => return Err(Invalid::new("v2 does not have optional data types").into()),
         Format::V3 => {
             check_depth(creation.configuration, "configuration", |inner| {
-                Some(inner.get("name")?.as_str()? == NAME)
+                Some(matches!(inner.get("name")?.as_str()?, NAME | PROPOSED))
             })?;
-            let OptionalConfiguration { name, configuration } = creation.parse()?;
+            let OptionalConfiguration { name, configuration } = match creation.identifier {
+                PROPOSED => {
+                    let ProposedConfiguration { name, configuration } = creation.parse()?;
+                    OptionalConfiguration { name, configuration }
+                }
+                _ => creation.parse()?,
+            };
             let members = [("name", Value::from(name)), ("configuration", Value::Object(configuration))];
             DataTypeDocument::v3(&members.into_iter().collect(), creation.reading)?
         }
@@ -113,7 +133,8 @@ fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
         }
     };
     let (inner, order) = creation.registry.data_type(creation.format, &document, creation.reading)?;
-    Ok((Arc::new(Optional::new(inner)), order))
+    let name = if creation.identifier == PROPOSED { PROPOSED } else { NAME };
+    Ok((Arc::new(Optional { inner, name }), order))
 }
 
 /// Refuses a document in which too many optional types are nested by way of `member`.
@@ -154,7 +175,7 @@ impl DataType for Optional {
                     configuration => configuration,
                 };
                 let inner = [("name", Value::from(identifier)), ("configuration", configuration)];
-                Ok(DataTypeDocument::configured(NAME, inner.into_iter().collect()))
+                Ok(DataTypeDocument::configured(self.name, inner.into_iter().collect()))
             }
             Format::V3Draft => {
                 let inner = self.inner.document(format, order)?.json;

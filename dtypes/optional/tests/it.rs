@@ -150,3 +150,21 @@ fn invalid_elements_are_refused() {
         assert_eq!(nested.data_type.check(element).is_ok(), is_one, "{element:?}");
     }
 }
+
+#[test]
+fn the_name_of_the_proposal_is_kept() {
+    for document in [
+        r#"{"name":"optional","configuration":{"name":"int16","configuration":{}}}"#,
+        r#"{"name":"optional","configuration":{"name":"int16"}}"#,
+    ] {
+        let optional = subject(Format::V3, document).unwrap();
+        let written = optional.data_type.document(Format::V3, &optional.order).unwrap();
+        assert_eq!(written.identifier, "optional");
+        assert_eq!(optional.fill("null").unwrap(), []);
+        assert_eq!(optional.fill("[42]").unwrap(), [&[1][..], &42_i16.to_ne_bytes()].concat());
+    }
+    let nested =
+        r#"{"name":"optional","configuration":{"name":"optional","configuration":{"name":"int16"}}}"#;
+    assert_eq!(subject(Format::V3, nested).unwrap().fill("[null]").unwrap(), [1]);
+    subject(Format::V3, r#"{"name":"zarrs.optional","configuration":{"name":"int16"}}"#).unwrap_err();
+}

@@ -18,7 +18,7 @@ pub(super) struct Nodes {
     group_paths: BTreeSet<String>,
 }
 
-/// What a path names.
+/// The node that a path names.
 pub(super) enum Found<'a> {
     Array(&'a Array),
     Group,

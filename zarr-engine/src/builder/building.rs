@@ -155,7 +155,9 @@ impl Building<'_> {
         match format {
             Format::V2 => {
                 let codec = self.builder.codecs.as_ref().and_then(|codecs| codecs.first());
+                let elements = codec.and_then(|codec| codec.configuration.as_object()?.get("dtype"));
                 DataTypeDocument::v2(json, codec.map(|codec| codec.identifier.as_str()), self.reading)
+                    .map(|document| document.with_object_elements(elements))
             }
             Format::V3Draft => DataTypeDocument::draft(json, self.reading),
             Format::V3 => DataTypeDocument::v3(json, self.reading),

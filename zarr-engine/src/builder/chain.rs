@@ -5,6 +5,7 @@ use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::chain::encoded;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, Creation, Elements, Format, Representation, Value,
+    json,
 };
 
 use super::building::Building;
@@ -201,16 +202,28 @@ fn wants_an_array(member: &str, request: &CodecEntry) -> Error {
     invalid(member, format!("codec `{name}` expects an array, but the preceding codec produces bytes"))
 }
 
-/// Returns the codec for elements of variable size that the v2 data type names.
+/// Returns the codec for elements of variable size: the one of the objects that v2 has instead, or else the one that
+/// has the name of the data type.
 fn object_codec(array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
-    let document = array.data_type.document(Format::V2, &ByteOrder::Little);
-    let identifier =
-        document.ok().and_then(|document| Some(document.identifier.strip_prefix("O/")?.to_owned()));
-    let identifier = identifier.ok_or_else(|| {
+    let in_format = |format| array.data_type.document(format, &ByteOrder::Little).ok();
+    let of_objects = in_format(Format::V2).and_then(|document| {
+        let identifier = document.identifier.strip_prefix("O/")?.to_owned();
+        Some(match document.type_name {
+            None => CodecEntry::new(identifier, Value::Null),
+            Some(dtype) => {
+                let mut entry = CodecEntry::new(identifier, json!({"dtype": dtype}));
+                entry.format = Some(Format::V2);
+                entry
+            }
+        })
+    });
+    // A codec of elements that may be missing has parameters without defaults.
+    let is_plain = array.data_type.optional().is_none();
+    let by_name = || in_format(Format::V3).map(|document| CodecEntry::new(document.identifier, Value::Null));
+    of_objects.or_else(|| by_name().filter(|_| is_plain)).ok_or_else(|| {
         let name = array.data_type.name().into_owned();
         invalid("codecs", format!("elements of data type {name} have a variable size and need a codec"))
-    })?;
-    Ok(CodecEntry::new(identifier, Value::Null))
+    })
 }
 
 pub(super) fn sharding(chunk_shape: &[u64], inner: &[ExtensionDocument]) -> ExtensionDocument {

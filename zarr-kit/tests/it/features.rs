@@ -15,6 +15,8 @@ const IN_EXAMPLES_ALONE: &[(&str, &str)] = &[
     ("codec-sharding-indexed", "codec-zstd"),
     ("dtype-optional", "codec-crc32c"),
     ("dtype-optional", "codec-vlen-utf8"),
+    ("key-encoding-suffix", "key-encoding-default"),
+    ("key-encoding-suffix", "key-encoding-v2"),
     ("store-n5", "store-filesystem"),
     ("store-overlay", "store-filesystem"),
     ("store-reference", "store-filesystem"),
@@ -172,7 +174,7 @@ fn shards_are_written_with_their_feature() {
 #[test]
 fn pure_features_do_not_need_a_c_compiler() {
     let features = features();
-    let with_c = ["codec-blosc", "codec-lzma", "codec-zstd", "store-lmdb"];
+    let with_c = ["codec-blosc", "codec-blosc2", "codec-lzma", "codec-zstd", "store-lmdb"];
     let manifest = include_str!("../../Cargo.toml");
     let pure = manifest.split("\npure = [\n").nth(1).and_then(|rest| rest.split(']').next()).expect("pure");
     let parts = pure.split('"').skip(1).step_by(2);

@@ -77,16 +77,16 @@ fn is_on(feature: &str) -> bool {
         };
     }
     features! {
-        "codec-adler32" "codec-astype" "codec-base64" "codec-bitround" "codec-bitshuffle" "codec-blosc" "codec-brotli" "codec-bytes" "codec-bz2"
+        "codec-adler32" "codec-astype" "codec-base64" "codec-bitround" "codec-bitshuffle" "codec-blosc" "codec-blosc2" "codec-brotli" "codec-bytes" "codec-bz2"
         "codec-cast-value" "codec-categorize" "codec-conditional" "codec-crc32" "codec-crc32c" "codec-delta"
-        "codec-fixedscaleoffset" "codec-fletcher32" "codec-floatpred" "codec-gzip" "codec-imagecodecs-delta" "codec-jenkins-lookup3" "codec-jpeg" "codec-jpegxl" "codec-json2"
+        "codec-fixedscaleoffset" "codec-fletcher32" "codec-floatpred" "codec-gzip" "codec-imagecodecs-delta" "codec-imagecodecs-packbits" "codec-jenkins-lookup3" "codec-jpeg" "codec-jpegls" "codec-jpegxl" "codec-json2"
         "codec-lerc" "codec-lz4" "codec-lz4h5" "codec-lzf" "codec-lzma" "codec-lzw" "codec-msgpack2" "codec-n5-default" "codec-optional" "codec-packbits" "codec-pcodec"
         "codec-png" "codec-quantize" "codec-reshape" "codec-scale-offset" "codec-sharding-indexed" "codec-shuffle" "codec-snappy" "codec-squeeze" "codec-szip" "codec-transpose"
-        "codec-vlen-bytes" "codec-vlen-utf8" "codec-webp" "codec-zfp" "codec-zlib" "codec-zstd" "dtype-bfloat16"
+        "codec-vlen-bytes" "codec-vlen-ndarray" "codec-vlen-utf8" "codec-webp" "codec-zfp" "codec-zlib" "codec-zstd" "dtype-bfloat16"
         "dtype-bytes" "dtype-core" "dtype-datetime" "dtype-fixed-length" "dtype-json" "dtype-optional"
-        "dtype-small-float" "dtype-string" "dtype-struct" "dtype-sub-byte" "extension-dimension-names" "extension-node-index"
+        "dtype-small-float" "dtype-string" "dtype-struct" "dtype-sub-byte" "dtype-vlen-ndarray" "extension-dimension-names" "extension-node-index"
         "grid-origin" "grid-rectilinear" "grid-regular" "key-encoding-default" "key-encoding-default-suffix"
-        "key-encoding-v2" "layout-c" "layout-f" "layout-morton" "metadata-encoding-cbor"
+        "key-encoding-fanout" "key-encoding-suffix" "key-encoding-template" "key-encoding-v2" "layout-c" "layout-f" "layout-morton" "metadata-encoding-cbor"
         "metadata-encoding-json" "metadata-encoding-msgpack" "store-filesystem" "store-lmdb" "store-memory" "store-n5" "store-object-store"
         "store-overlay" "store-redb" "store-reference" "store-zip"
         "transformer-cache" "transformer-prefix" "transformer-read-only" "transformer-sharding"
@@ -133,8 +133,8 @@ fn errors_name_the_program_that_provides_an_unknown_identifier() {
     let registry = Registry::empty();
     for (identifier, wanted) in [
         (
-            "imagecodecs_jpegls",
-            "codec `imagecodecs_jpegls` is unknown; Python package imagecodecs 2026.10.10 has it",
+            "imagecodecs_pglz",
+            "codec `imagecodecs_pglz` is unknown; Python package imagecodecs 2026.10.10 has it",
         ),
         ("zarrs.gdeflate", "codec `zarrs.gdeflate` is unknown; crate zarrs 0.23.14 has it"),
         ("grib", "codec `grib` is unknown; Python package kerchunk 0.2.10 has it"),

@@ -157,6 +157,16 @@ impl DataTypeDocument {
         }
     }
 
+    /// Adds the member `dtype` of the codec that encodes objects: the type of the numbers in an object of
+    /// `vlen-array`. Other types ignore it.
+    #[must_use]
+    pub fn with_object_elements(self, dtype: Option<&Value>) -> Self {
+        if !self.identifier.starts_with("O/") {
+            return self;
+        }
+        Self { type_name: dtype.cloned(), ..self }
+    }
+
     /// Returns the type of objects that `codec` encodes, for `|O` in documents of the draft's first generation,
     /// which store the object codec in the attributes (DX-A-18).
     #[must_use]

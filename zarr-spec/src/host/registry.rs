@@ -9,7 +9,7 @@ use crate::codec::{Codec, CodecError, CodecPlugin, CodecResult};
 use crate::creation::{Creation, Resolve};
 use crate::data_type::{Created, DataType, DataTypeDocument, DataTypeError, DataTypePlugin};
 use crate::extension::{Extension, ExtensionDocument};
-use crate::format::{Format, Mode, Reading};
+use crate::format::{Format, Invalid, Mode, Reading};
 use crate::grid::ChunkGrid;
 use crate::key_encoding::ChunkKeyEncoding;
 use crate::layout::MemoryLayout;
@@ -476,6 +476,12 @@ impl Resolve for Registry {
         self.translated_codec(creation, decoded, to)
     }
 
+    fn chunk_key_encoding(&self, creation: &Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> {
+        let found = self.chunk_key_encodings.find(creation.format, creation.identifier, creation.reading);
+        let plugin = found.map_err(|unknown| Invalid::new(unknown.to_string()))?;
+        (plugin.create)(creation)
+    }
+
     fn unknown_codec(&self, format: Format, identifier: &str) -> Option<Unknown> {
         // The caller that creates the codec receives the warnings.
         self.codecs.find(format, identifier, &Reading::default()).err()
@@ -487,13 +493,14 @@ impl Resolve for Registry {
 }
 
 /// Returns whether a document of v3 preserves the name of a codec although its plugin prefers another one:
-/// names of numcodecs and registered names mean the same codec, and some readers know only one of them.
+/// names of one program, such as `numcodecs.zlib`, and registered or proposed names mean the same codec, and some
+/// readers know only one of them.
 fn keeps_name(plugin: &CodecPlugin, creation: &Creation<'_>, preferred: &str, to: Format) -> bool {
     let given = creation.identifier;
-    let is_of_numcodecs = |name: &str| name.starts_with("numcodecs.");
+    let is_of_program = |name: &str| name.contains('.');
     (creation.format, to) == (Format::V3, Format::V3)
         && given != preferred
-        && is_of_numcodecs(given) != is_of_numcodecs(preferred)
+        && is_of_program(given) != is_of_program(preferred)
         && plugin.identifiers.aliases.contains(&given)
         && !given.contains(':')
 }

@@ -40,6 +40,7 @@ mod origin;
 mod outside;
 mod parts;
 mod progress;
+mod proposals;
 mod reads;
 mod references;
 mod remote;

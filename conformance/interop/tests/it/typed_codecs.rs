@@ -10,6 +10,9 @@ use zarr_kit::spec::codec::CodecEntry;
 use zarr_kit::spec::{FillValue, Value};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, json};
 
+/// A data type with a configuration.
+const RAGGED: &str = r#"{"name": "vlen-ndarray", "configuration": {"dtype": "int32", "inner_shape": [2]}}"#;
+
 /// A codec for chunks of a data type, as a value and by name.
 struct Case {
     data_type: &'static str,
@@ -132,6 +135,7 @@ fn array_to_bytes() -> Vec<Case> {
         case("float32", Lerc::new(0.5).unwrap(), "imagecodecs_lerc", json!({"level": 0.5})),
         case("string", VlenUtf8, "vlen-utf8", Value::Null),
         case("bytes", VlenBytes, "vlen-bytes", Value::Null),
+        case(RAGGED, VlenNdarray::default(), "vlen-ndarray", Value::Null),
         case("uint8", Webp::default(), "imagecodecs_webp", json!({"lossless": true})),
         case("float64", Zfp::new(ZfpMode::Reversible).unwrap(), "zfp", json!({"mode": "reversible"})),
         case(
@@ -172,6 +176,7 @@ fn bytes_to_bytes() -> Vec<Case> {
         ),
         case("int32", Bz2::new(1).unwrap(), "bz2", json!({"level": 1})),
         case("int32", Gzip::new(2).unwrap(), "gzip", json!({"level": 2})),
+        case("int32", ImagecodecsPackbits, "imagecodecs_packbits", Value::Null),
         case("int32", Lz4::new(), "lz4", Value::Null),
         case("int32", Lz4h5::new(16).unwrap(), "imagecodecs_lz4h5", json!({"blocksize": 16})),
         case("int32", Lzf { header: false }, "imagecodecs_lzf", json!({"header": false})),
@@ -212,6 +217,10 @@ fn created(format: Format, data_type: &str, codec: &CodecEntry) -> Result<String
     let hierarchy = Hierarchy::create(memory(), &Context::linked().unwrap(), format).unwrap();
     // Images of this format have three samples.
     let shape = if codec.identifier == "imagecodecs_webp" { &[4, 6, 3][..] } else { &[4, 6] };
+    let data_type = match data_type.starts_with('{') {
+        true => json::parse(data_type.as_bytes(), &json::ParseOptions::default()).unwrap().value,
+        false => Value::from(data_type),
+    };
     let builder = ArrayBuilder::new(shape, data_type).chunks(shape).codec(codec.clone());
     let array = hierarchy.create_array("/a", &builder).map_err(|error| error.to_string())?;
     let codecs = array.metadata().codecs.iter();

@@ -9,16 +9,11 @@ use zarr_conformance::hex;
 use zarr_interop::environment::run_script;
 use zarr_interop::wild::{Family, WildArray, families, folder};
 use zarr_interop::{Packages, python, raw, wild};
+use zarr_kit::archive::{Checks, FindingKind, Level, Settings, verify};
 use zarr_kit::{Context, EntryKind, Error, Hierarchy, NodePath, Selection, open_store};
 
 /// Arrays that are not read: the family, the end of the path of the array, and a part of the message.
-const REFUSED: &[(&str, &str, &str)] = &[
-    ("imagecodecs", "/blosc2", "codec `imagecodecs_blosc2` is unknown"),
-    ("imagecodecs", "/packbits", "codec `imagecodecs_packbits` is unknown"),
-    ("imagecodecs", "/jpeg2k", "codec `imagecodecs_jpeg2k` is unknown"),
-    ("imagecodecs", "/jpegls", "codec `imagecodecs_jpegls` is unknown"),
-    ("zarr-python-2", "/ragged", "codec `vlen-array` is unknown"),
-];
+const REFUSED: &[(&str, &str, &str)] = &[("imagecodecs", "/jpeg2k", "codec `imagecodecs_jpeg2k` is unknown")];
 
 /// Families whose stores are not opened, and a part of the message.
 const UNOPENED: &[(&str, &str)] = &[("icechunk", "no Zarr hierarchy")];
@@ -113,6 +108,28 @@ fn faults_of(hierarchy: &Hierarchy, family: &Family, arrays: &[&WildArray]) -> V
 
 fn elements(hierarchy: &Hierarchy, path: &str) -> Result<Vec<u8>, Error> {
     Ok(raw::of(&hierarchy.array(path)?.read(&Selection::All)?))
+}
+
+/// No store contradicts the conventions that it declares, also those that other programs wrote.
+#[test]
+fn the_conventions_of_other_programs_hold() {
+    let context = Context::linked().unwrap();
+    let mut checked = 0;
+    for family in
+        families(&folder()).iter().filter(|family| UNOPENED.iter().all(|(name, _)| *name != family.name))
+    {
+        let stores: BTreeSet<(&str, &str)> = family.arrays.iter().map(WildArray::location).collect();
+        for (scheme, path) in stores {
+            let location = format!("{scheme}{}", folder().join(&family.name).join(path).display());
+            let store = open_store(context.registry(), &location).unwrap();
+            let checks = Checks::new(Level::Metadata);
+            let report = verify(store, &context, checks, &Settings::new()).unwrap();
+            let found = report.all_findings().filter(|finding| finding.kind == FindingKind::Convention);
+            assert_eq!(found.map(|finding| &*finding.text).collect::<Vec<_>>(), [""; 0], "{location}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 20, "{checked}");
 }
 
 /// The writers run only with `ZARR_LONG`: their packages take minutes to install.

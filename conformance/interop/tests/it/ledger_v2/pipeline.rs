@@ -33,7 +33,7 @@ fn the_error_of_an_unknown_codec_names_it_and_the_metadata_can_be_read() {
     for (id, provider) in [
         ("nope", ""),
         ("imagecodecs_jpeg2k", of_imagecodecs),
-        ("imagecodecs_jpegls", of_imagecodecs),
+        ("imagecodecs_pglz", of_imagecodecs),
         ("n5_wrapper", ""),
     ] {
         let stored = stored(&json!({"compressor": {"id": id, "level": 5}, "shape": [6]})).with("0", [0; 3]);

@@ -35,7 +35,7 @@ fn the_error_of_an_unknown_name_contains_the_extension_point_and_the_name() {
             );
         }
     };
-    for name in ["default_suffix", "suffix", "V2", "default.v2"] {
+    for name in ["default_suffix", "prefix", "V2", "default.v2"] {
         refused(
             json!({"chunk_key_encoding": {"name": name}}),
             "chunk_key_encoding",
@@ -50,7 +50,9 @@ fn the_error_of_an_unknown_name_contains_the_extension_point_and_the_name() {
     assert!(problems(&bare)[0].reason.contains("suffix"), "{:?}", problems(&bare));
     let suffix = json!({"name": "zarrs.default_suffix", "configuration": {"suffix": ".bin"}});
     assert!(stored(&json!({"chunk_key_encoding": suffix})).strictly().try_array().is_ok());
-    for name in ["vlen-array", "zarrs.vlen", "zarrs.vlen_v2", "zarrs.gdeflate"] {
+    let of_v2 = stored(&json!({"codecs": [{"name": "vlen-array"}]}));
+    assert!(problems(&of_v2)[0].reason.contains("v3: `vlen-ndarray`"), "{:?}", problems(&of_v2));
+    for name in ["zarrs.vlen", "zarrs.vlen_v2", "zarrs.gdeflate"] {
         refused(
             json!({"codecs": [little(), {"name": name, "configuration": {}}]}),
             "codecs[1]",
