@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::rust_source;
+use crate::rust_source::RustSource;
 use passages::Passages;
 
 mod passages;
@@ -58,17 +58,16 @@ pub(crate) fn has_prose(file: &Path) -> bool {
     extension(file).is_some_and(|extension| EXTENSIONS.contains(&extension))
 }
 
-/// Returns the passages of a file.
-///
-/// # Errors
-///
-/// If a Rust file is not a sequence of Rust tokens.
-pub(crate) fn of_file(file: &Path, text: &str) -> Result<Vec<Passage>, String> {
+/// Returns whether a file contains Rust. A template has lines that are not Rust.
+pub(crate) fn is_rust(file: &Path, text: &str) -> bool {
+    extension(file) == Some("rs") && !text.contains("{{")
+}
+
+/// Returns the passages of a file that does not contain Rust.
+pub(crate) fn of_file(file: &Path, text: &str) -> Vec<Passage> {
     match extension(file) {
-        // A template has lines that are not Rust.
-        Some("rs") if !text.contains("{{") => of_rust(text),
-        Some("md") => Ok(of_markdown(text)),
-        _ => Ok(of_other(text)),
+        Some("md") => of_markdown(text),
+        _ => of_other(text),
     }
 }
 
@@ -76,10 +75,11 @@ fn extension(file: &Path) -> Option<&str> {
     file.extension()?.to_str()
 }
 
-fn of_rust(text: &str) -> Result<Vec<Passage>, String> {
+/// Returns the passages of Rust source.
+pub(crate) fn of_rust(source: &RustSource) -> Vec<Passage> {
     let mut passages = Passages::default();
     let mut is_code = false;
-    for (line, number) in rust_source::comments_only(text)?.lines().zip(1..) {
+    for (line, number) in source.comments().lines().zip(1..) {
         let (marker, rest) = comment(line.trim());
         is_code ^= rest.starts_with("```");
         match marker {
@@ -90,10 +90,10 @@ fn of_rust(text: &str) -> Result<Vec<Passage>, String> {
         }
     }
     passages.end_of_block();
-    for (line, number) in rust_source::literals_only(text)?.lines().zip(1..) {
+    for (line, number) in source.literals().lines().zip(1..) {
         passages.add(Kind::Literal, number, line.trim());
     }
-    Ok(passages.all())
+    passages.all()
 }
 
 fn of_markdown(text: &str) -> Vec<Passage> {
@@ -148,7 +148,10 @@ mod tests {
 
     /// Returns the words of each passage, joined to one text per passage.
     fn texts(file: &str, text: &str) -> Vec<(Kind, String)> {
-        let passages = of_file(Path::new(file), text).unwrap();
+        let passages = match is_rust(Path::new(file), text) {
+            true => of_rust(&RustSource::new(text.to_owned()).unwrap()),
+            false => of_file(Path::new(file), text),
+        };
         let joined = |passage: Passage| {
             let words: Vec<_> = passage.words.into_iter().map(|word| word.text).collect();
             (passage.kind, words.join(" "))

@@ -117,7 +117,8 @@ impl Package {
     fn module(&self, name: &str) -> Command {
         let mut command = Command::new(&self.interpreter);
         command.args(["-m", name]).current_dir(&self.root).stdin(Stdio::null());
-        command.env("PYTHONDONTWRITEBYTECODE", "1");
+        // None appear beside the sources, and no process compiles one again.
+        command.env("PYTHONPYCACHEPREFIX", self.wheels.with_file_name("bytecode"));
         command
     }
 

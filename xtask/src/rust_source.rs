@@ -6,55 +6,58 @@ use std::ops::Range;
 
 use proc_macro2::{Delimiter, LexError, TokenStream, TokenTree};
 
-/// Returns the source with literals blanked. Comments remain.
-///
-/// # Errors
-///
-/// If the source is not a sequence of Rust tokens.
-pub(crate) fn without_literals(source: &str) -> Result<String, String> {
-    let mut text = source.as_bytes().to_vec();
-    let literals = parts(source)?.into_iter().filter(|(part, _)| *part == Part::Literal);
-    literals.for_each(|(_, range)| blank(&mut text[range]));
-    Ok(String::from_utf8_lossy(&text).into_owned())
+/// The source of a file, which is parsed once for all checks.
+#[derive(Debug)]
+pub(crate) struct RustSource {
+    text: String,
+    parts: Vec<(Part, Range<usize>)>,
 }
 
-/// Returns the source with literals and comments blanked.
-///
-/// # Errors
-///
-/// As [`without_literals`].
-pub(crate) fn code_only(source: &str) -> Result<String, String> {
-    let mut text = source.as_bytes().to_vec();
-    blank(&mut text);
-    let code = parts(source)?.into_iter().filter(|(part, _)| *part == Part::Code);
-    code.for_each(|(_, range)| text[range.clone()].copy_from_slice(source[range].as_bytes()));
-    Ok(String::from_utf8_lossy(&text).into_owned())
-}
-
-/// Returns the comments of the source; everything else is blank.
-///
-/// # Errors
-///
-/// As [`without_literals`].
-pub(crate) fn comments_only(source: &str) -> Result<String, String> {
-    let mut text = source.as_bytes().to_vec();
-    for (_, range) in parts(source)? {
-        blank(&mut text[range]);
+impl RustSource {
+    /// # Errors
+    ///
+    /// If the source is not a sequence of Rust tokens.
+    pub(crate) fn new(text: String) -> Result<Self, String> {
+        let parts = parts(&text)?;
+        Ok(Self { text, parts })
     }
-    Ok(String::from_utf8_lossy(&text).into_owned())
-}
 
-/// Returns the literals of the source; everything else is blank.
-///
-/// # Errors
-///
-/// As [`without_literals`].
-pub(crate) fn literals_only(source: &str) -> Result<String, String> {
-    let mut text = source.as_bytes().to_vec();
-    blank(&mut text);
-    let literals = parts(source)?.into_iter().filter(|(part, _)| *part == Part::Literal);
-    literals.for_each(|(_, range)| text[range.clone()].copy_from_slice(source[range].as_bytes()));
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    /// Returns the source with literals blanked. Comments remain.
+    pub(crate) fn without_literals(&self) -> String {
+        self.without(|part| part == Part::Literal)
+    }
+
+    /// Returns the source with literals and comments blanked.
+    pub(crate) fn code(&self) -> String {
+        self.only(Part::Code)
+    }
+
+    /// Returns the comments of the source; everything else is blank.
+    pub(crate) fn comments(&self) -> String {
+        self.without(|_| true)
+    }
+
+    /// Returns the literals of the source; everything else is blank.
+    pub(crate) fn literals(&self) -> String {
+        self.only(Part::Literal)
+    }
+
+    fn only(&self, wanted: Part) -> String {
+        let mut text = self.text.as_bytes().to_vec();
+        blank(&mut text);
+        for (_, range) in self.parts.iter().filter(|(part, _)| *part == wanted) {
+            text[range.clone()].copy_from_slice(self.text[range.clone()].as_bytes());
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn without(&self, is_removed: impl Fn(Part) -> bool) -> String {
+        let mut text = self.text.as_bytes().to_vec();
+        for (_, range) in self.parts.iter().filter(|(part, _)| is_removed(*part)) {
+            blank(&mut text[range.clone()]);
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
 }
 
 fn blank(text: &mut [u8]) {
@@ -110,6 +113,10 @@ pub(crate) fn has_word(code: &str, word: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn parsed(source: &str) -> RustSource {
+        RustSource::new(source.to_owned()).unwrap()
+    }
+
     #[test]
     fn literals_of_every_kind_become_blanks() {
         for literal in [
@@ -126,34 +133,34 @@ mod tests {
         ] {
             let source = format!("let a = {literal}; // {literal}");
             let blanks = " ".repeat(literal.len());
-            assert_eq!(without_literals(&source).unwrap(), format!("let a = {blanks}; // {literal}"));
-            assert_eq!(code_only(&source).unwrap().trim_end(), format!("let a = {blanks};"), "{literal}");
-            assert_eq!(literals_only(&source).unwrap().trim(), literal);
+            assert_eq!(parsed(&source).without_literals(), format!("let a = {blanks}; // {literal}"));
+            assert_eq!(parsed(&source).code().trim_end(), format!("let a = {blanks};"), "{literal}");
+            assert_eq!(parsed(&source).literals().trim(), literal);
         }
     }
 
     #[test]
     fn lifetimes_raw_identifiers_and_words_that_end_in_a_prefix_are_code() {
         let source = "fn r#type<'a>(bar: &'a str, b: u8) -> &'a str { bar }";
-        assert_eq!(code_only(source).unwrap(), source);
+        assert_eq!(parsed(source).code(), source);
     }
 
     #[test]
     fn comments_of_every_kind_become_blanks_and_keep_their_lines() {
         for comment in ["/* b /* c */\n d */", "/// b \"c\"\n", "// b\n", "/** b\n */", "//! b\n"] {
             let source = format!("#![a]\n{comment} struct E;");
-            let code = code_only(&source).unwrap();
+            let code = parsed(&source).code();
             assert_eq!(code.split_whitespace().collect::<String>(), "#![a]structE;", "{comment}");
             assert_eq!(code.lines().count(), source.lines().count(), "{comment}");
             assert_eq!(code.len(), source.len(), "{comment}");
-            assert_eq!(without_literals(&source).unwrap(), source, "{comment}");
-            assert_eq!(comments_only(&source).unwrap().trim(), comment.trim(), "{comment}");
+            assert_eq!(parsed(&source).without_literals(), source, "{comment}");
+            assert_eq!(parsed(&source).comments().trim(), comment.trim(), "{comment}");
         }
     }
 
     #[test]
     fn source_that_is_not_rust_is_an_error_with_its_place() {
-        let error = code_only("fn f() {\n  \"").unwrap_err();
+        let error = RustSource::new("fn f() {\n  \"".to_owned()).unwrap_err();
         assert!(error.starts_with("line 2, column 3"), "{error}");
     }
 

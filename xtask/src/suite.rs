@@ -1,7 +1,8 @@
 //! `cargo xtask test`: every check that this workspace has, and a table at the end.
 //!
-//! The tests run in the background once they are built, beside the steps that follow. All steps run, also after one has failed. The first lines name the programs that the machine lacks. Their steps and
-//! tests are skipped and counted at the end; with `CI=true` a skip is a failure.
+//! The tests run in the background once they are built, beside the steps that follow. All steps run, also after one has
+//! failed. The first lines name the programs that the machine lacks. Their steps and tests are skipped and counted at the
+//! end; with `CI=true` a skip is a failure.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,33 +44,31 @@ struct Run<'a> {
     is_long: bool,
 }
 
-/// The work of a step, and whether it can run beside the tests.
+/// The work of a step.
 #[derive(Clone, Copy)]
 enum Work {
-    /// A step that can run beside the tests.
-    Beside(fn(&mut Run<'_>) -> Result<Outcome, String>),
-    /// A step that runs alone: it changes programs that the tests start, or is another set of tests.
-    Alone(fn(&mut Run<'_>) -> Result<Outcome, String>),
-    /// The tests of all crates.
+    Step(fn(&mut Run<'_>) -> Result<Outcome, String>),
+    /// The tests of all crates. The steps after them run at the same time.
     Tests,
 }
 
-/// The steps in order. The names are arguments of the command.
+/// The steps in order. The names are arguments of the command. `features` comes before the tests, because it builds
+/// programs that they start with other features.
 const STEPS: &[(&str, Work)] = &[
-    ("format", Work::Beside(format)),
-    ("tidy", Work::Beside(tidy_step)),
-    ("features", Work::Alone(features)),
+    ("format", Work::Step(format)),
+    ("tidy", Work::Step(tidy_step)),
+    ("features", Work::Step(features)),
     ("tests", Work::Tests),
-    ("clippy", Work::Beside(|run| clippy(run, &[]))),
-    ("clippy-all-features", Work::Beside(|run| clippy(run, &["--all-features"]))),
-    ("docs", Work::Beside(docs)),
-    ("package", Work::Beside(package::step)),
-    ("publish", Work::Beside(publish::step)),
-    ("deny", Work::Beside(deny)),
-    ("semver", Work::Beside(semver_step)),
-    ("requirements", Work::Beside(requirements_step)),
-    ("instructions", Work::Beside(instructions_step)),
-    ("python", Work::Alone(python_step)),
+    ("clippy", Work::Step(|run| clippy(run, &[]))),
+    ("clippy-all-features", Work::Step(|run| clippy(run, &["--all-features"]))),
+    ("docs", Work::Step(docs)),
+    ("package", Work::Step(package::step)),
+    ("publish", Work::Step(publish::step)),
+    ("deny", Work::Step(deny)),
+    ("semver", Work::Step(semver_step)),
+    ("requirements", Work::Step(requirements_step)),
+    ("instructions", Work::Step(instructions_step)),
+    ("python", Work::Step(python_step)),
 ];
 
 /// The variable that is `1` for tests which run their long variants.
@@ -157,13 +156,10 @@ impl Run<'_> {
         let mut rows = Vec::new();
         let mut background = None;
         for (name, work) in steps {
-            if matches!(work, Work::Alone(_)) {
-                rows.extend(self.end(background.take()));
-            }
             println!("\n=== {name} ===");
             let start = Instant::now();
             let outcome = match work {
-                Work::Beside(step) | Work::Alone(step) => step(self),
+                Work::Step(step) => step(self),
                 Work::Tests => match background::start(self) {
                     Ok(Ok(tests)) => {
                         println!("the tests run in the background; their output follows");

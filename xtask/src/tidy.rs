@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::Failure;
 use crate::workspace::Workspace;
-use crate::{Failure, rust_source};
 
 mod arrows;
 mod crates;
@@ -111,7 +111,7 @@ pub(crate) fn findings(workspace: &Workspace) -> Result<Vec<(&'static str, Findi
 
 /// Returns the code of a Rust file with literals and comments blanked.
 fn code_of(workspace: &Workspace, file: &Path) -> Result<String, String> {
-    rust_source::code_only(&workspace.read(file)?).map_err(|error| format!("{}: {error}", shown(file)))
+    Ok(workspace.rust_source(file)?.code())
 }
 
 /// Formats a path for messages, with `/` on every system.

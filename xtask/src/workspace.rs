@@ -1,11 +1,15 @@
 //! The workspace that the manifests describe. They are read directly, so checks also work on a tree that `cargo` refuses.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 
 use toml::{Table, Value};
+
+use crate::rust_source::RustSource;
 
 /// The folders of plugins, and the part of their package names between `zarr-` and the name of the plugin.
 pub(crate) const PLUGIN_FAMILIES: &[(&str, &str)] = &[
@@ -29,6 +33,8 @@ pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     pub(crate) manifest: Table,
     pub(crate) members: Vec<Member>,
+    /// The Rust files that were parsed: many checks look at each.
+    parsed: RefCell<BTreeMap<PathBuf, Rc<RustSource>>>,
 }
 
 /// One crate of the workspace.
@@ -70,7 +76,7 @@ impl Workspace {
         for folder in member_folders(root, &manifest)? {
             members.push(Member::load(root, folder)?);
         }
-        Ok(Self { root: root.to_owned(), manifest, members })
+        Ok(Self { root: root.to_owned(), manifest, members, parsed: RefCell::default() })
     }
 
     pub(crate) fn member(&self, name: &str) -> Option<&Member> {
@@ -110,6 +116,21 @@ impl Workspace {
     /// Reads a text file of the project.
     pub(crate) fn read(&self, file: &Path) -> Result<String, String> {
         fs::read_to_string(self.root.join(file)).map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    /// Returns a Rust file, which is read and parsed once.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or is not a sequence of Rust tokens.
+    pub(crate) fn rust_source(&self, file: &Path) -> Result<Rc<RustSource>, String> {
+        if let Some(source) = self.parsed.borrow().get(file) {
+            return Ok(Rc::clone(source));
+        }
+        let source = RustSource::new(self.read(file)?);
+        let source = Rc::new(source.map_err(|error| format!("{}: {error}", file.display()))?);
+        self.parsed.borrow_mut().insert(file.to_owned(), Rc::clone(&source));
+        Ok(source)
     }
 
     /// Returns the package of a dependency key of a member.

@@ -146,6 +146,15 @@ pub fn kept() -> PathBuf {
     workspace.join(target).join("interop")
 }
 
+/// The variable that names the folder in which Python caches compiled modules.
+pub const BYTECODE: &str = "PYTHONPYCACHEPREFIX";
+
+/// Returns the folder of compiled modules: none appear beside the scripts, and no process compiles one again.
+#[must_use]
+pub fn bytecode() -> PathBuf {
+    kept().join("bytecode")
+}
+
 /// Returns the interpreter of an environment with `packages`, which is created if needed. Returns `None`
 /// after a visible skip if the machine has no recent enough Python or cannot install the packages.
 #[must_use]
@@ -204,7 +213,7 @@ fn write(writer: Writer) -> Result<PathBuf, String> {
     let directory = kept().join(format!("data-{:016x}", hash_of_scripts(&python)?)).join(writer.name());
     once(&directory, |partial| {
         let mut command = Command::new(&python);
-        command.args(&arguments).arg(partial).env("PYTHONDONTWRITEBYTECODE", "1");
+        command.args(&arguments).arg(partial).env(BYTECODE, bytecode());
         match writer {
             Writer::Relabelled | Writer::Gdal => {}
             Writer::Zarr2Draft => {
@@ -258,7 +267,7 @@ pub fn node_package(package: &str) -> Result<PathBuf, String> {
 #[must_use]
 pub fn run_script(python: &Path, script: &str, arguments: &[&OsStr]) -> (String, bool) {
     let mut command = Command::new(python);
-    command.arg(scripts().join(script)).args(arguments).env("PYTHONDONTWRITEBYTECODE", "1");
+    command.arg(scripts().join(script)).args(arguments).env(BYTECODE, bytecode());
     match command.output() {
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stdout);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::ledger::is_id;
-use crate::rust_source::without_literals;
+use crate::rust_source::RustSource;
 
 /// A test and the rows that it cites.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub(super) fn find(file: &Path, source: &str, errors: &mut Vec<String>) -> Vec<C
     let file = file.to_string_lossy().replace('\\', "/");
     let mut found = Vec::new();
     let mut item = Item::default();
-    let source = match without_literals(source) {
-        Ok(source) => source,
+    let source = match RustSource::new(source.to_owned()) {
+        Ok(source) => source.without_literals(),
         Err(error) => {
             errors.push(format!("{file}: {error}"));
             return found;

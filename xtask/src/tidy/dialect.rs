@@ -115,8 +115,7 @@ fn each_passage(workspace: &Workspace, mut look: impl FnMut(&str, Passage)) -> R
         if OTHERS.iter().any(|(start, _)| place.starts_with(start)) {
             continue;
         }
-        let passages = passages(workspace, &file).map_err(|error| format!("{place}: {error}"))?;
-        passages.into_iter().for_each(|passage| look(&place, passage));
+        passages(workspace, &file)?.into_iter().for_each(|passage| look(&place, passage));
     }
     Ok(())
 }
@@ -125,7 +124,11 @@ fn passages(workspace: &Workspace, file: &Path) -> Result<Vec<Passage>, String> 
     if !prose::has_prose(file) {
         return Ok(Vec::new());
     }
-    prose::of_file(file, &workspace.read(file)?)
+    let text = workspace.read(file)?;
+    Ok(match prose::is_rust(file, &text) {
+        true => prose::of_rust(&*workspace.rust_source(file)?),
+        false => prose::of_file(file, &text),
+    })
 }
 
 /// Returns the denied phrases in a passage, with their lines.

@@ -2,7 +2,8 @@
 //! file too: `xtask` depends on no crate of the workspace, and this file needs none.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,14 +29,36 @@ pub(crate) fn find(names: &[&str]) -> Result<(PathBuf, String), String> {
     Err(format!("none of {} is installed", names.join(", ")))
 }
 
-/// Creates an environment in `directory` with the packages in `requirements`.
+/// The program that installs packages. It takes a tenth of the time of pip, because it does not compile all modules.
+const INSTALLER: &str = "uv==0.13.9";
+
+/// Creates an environment in `directory` with the packages in `requirements`. The program that installs them is kept
+/// beside it.
 pub(crate) fn install(python: &Path, directory: &Path, requirements: &Path) -> Result<(), String> {
-    run(Command::new(python).args(["-m", "venv"]).arg(directory))?;
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+    let installer = installer(python, directory.parent().unwrap_or(Path::new(".")))?;
     // Only the interpreter of the environment is used. Its scripts contain absolute paths and would break if
     // it were moved.
-    run(Command::new(directory.join("bin/python")).args(pip).arg(requirements))?;
-    Ok(())
+    run(Command::new(python).args(["-m", "venv", "--without-pip"]).arg(directory))?;
+    let mut command = Command::new(installer);
+    command.args(["pip", "install", "--quiet", "--python"]).arg(directory.join("bin/python"));
+    run(command.arg("--requirements").arg(requirements)).map(drop)
+}
+
+/// Returns the path of `INSTALLER` below `folder`, where it is installed if needed.
+fn installer(python: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let failed = |error: io::Error| format!("{}: {error}", folder.display());
+    let directory = folder.join("installer");
+    let marker = directory.join(INSTALLER);
+    fs::create_dir_all(folder).map_err(failed)?;
+    let lock = File::create(folder.join("installer.lock")).map_err(failed)?;
+    lock.lock().map_err(failed)?;
+    if !marker.exists() {
+        run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&directory))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", INSTALLER];
+        run(Command::new(directory.join("bin/python")).args(pip))?;
+        fs::write(&marker, "").map_err(failed)?;
+    }
+    Ok(directory.join("bin/uv"))
 }
 
 /// Returns the output of the command, or a description of its failure.

@@ -95,7 +95,7 @@ impl Script {
     /// Imports of the packages take longer than reads, so forks of one process run the script where the system has them.
     fn new(python: &Path, name: &str, modules: &[&str]) -> Self {
         let script = adapters().join(name);
-        let mut command = format!("PYTHONDONTWRITEBYTECODE=1 '{}' '{}'", python.display(), script.display());
+        let mut command = scripted(python, &script);
         let mut forks = None;
         if cfg!(target_os = "linux") {
             let modules = [&["numpy"], modules].concat();
@@ -105,6 +105,18 @@ impl Script {
         }
         Self { command: format!("{command} {{store}} {{array}} {{out}}"), forks }
     }
+}
+
+/// Returns the shell command that runs a script with this interpreter.
+fn scripted(python: &Path, script: &Path) -> String {
+    let bytecode = environment::bytecode();
+    format!(
+        "{}='{}' '{}' '{}'",
+        environment::BYTECODE,
+        bytecode.display(),
+        python.display(),
+        script.display()
+    )
 }
 
 fn adapters() -> PathBuf {
@@ -211,11 +223,8 @@ fn zarr_python_reads_generated_examples_as_intended() {
             &*Box::leak(Box::new(generated.example))
         })
         .collect();
-    let command = format!(
-        "PYTHONDONTWRITEBYTECODE=1 '{}' '{}' {{store}} {{array}} {{out}}",
-        python.display(),
-        adapters().join("zarr_python.py").display()
-    );
+    let script = scripted(&python, &adapters().join("zarr_python.py"));
+    let command = format!("{script} {{store}} {{array}} {{out}}");
     let threads = available_parallelism().map_or(1, usize::from);
     let reader = Reader::new("zarr-python", command);
     let readings = reader.read_all(&examples, folder.path(), threads).unwrap();

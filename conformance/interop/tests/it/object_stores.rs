@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use zarr_interop::environment::scripts;
+use zarr_interop::environment::{BYTECODE, bytecode, scripts};
 use zarr_interop::{Packages, key, python, zarrctl};
 use zarr_kit::spec::Prefix;
 use zarr_kit::spec::store::{Store, get_value};
@@ -30,7 +30,7 @@ static SERVED: LazyLock<Option<Served>> = LazyLock::new(|| {
     let python = python(Packages::ObjectStores)?;
     let mut program = Command::new(python)
         .arg(scripts().join("object_stores/serve.py"))
-        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env(BYTECODE, bytecode())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

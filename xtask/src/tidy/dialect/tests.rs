@@ -1,10 +1,11 @@
 use super::*;
+use crate::rust_source::RustSource;
 use crate::workspace::made_up::Tree;
 
 /// Returns the denied phrases in a comment.
 fn phrases(comment: &str) -> Vec<String> {
     let text = comment.lines().map(|line| format!("// {line}\n")).collect::<String>();
-    let passages = prose::of_file(Path::new("a.rs"), &text).unwrap();
+    let passages = prose::of_rust(&RustSource::new(text).unwrap());
     passages.iter().flat_map(denied_in).map(|(_, phrase)| phrase).collect()
 }
 
@@ -65,7 +66,7 @@ fn messages_and_documents_are_read_and_quotations_and_fixtures_are_not() {
 #[test]
 fn noun_clauses_are_counted_at_the_start_of_sentences_and_questions_are_not() {
     let clauses = |text: &str| {
-        let passages = prose::of_file(Path::new("a.md"), text).unwrap();
+        let passages = prose::of_file(Path::new("a.md"), text);
         passages.iter().map(|passage| clauses_of(&passage.words)).sum::<usize>()
     };
     assert_eq!(clauses("What is stored is read. What is `v1.0`? It is what it is. Whoever\nasks, waits."), 2);
