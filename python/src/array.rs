@@ -16,6 +16,7 @@ use crate::hierarchy::AttributeChange;
 use crate::json;
 use crate::progress::ProgressHandle;
 use crate::selection::{element_index, is_remote, may_take_long, selection};
+use crate::strings::StringBuffer;
 
 /// An array of a hierarchy.
 #[pyclass(frozen, name = "Array", module = "zarr_kit._engine")]
@@ -170,17 +171,16 @@ impl ArrayHandle {
         self.run_long(py, is_long, |array| array.read_into(selection, destination.bytes_mut()))
     }
 
-    /// Reads elements of a variable size: text as `str`, others as `bytes`, and missing ones as `None`.
-    fn read_list<'py>(&self, py: Python<'py>, entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    /// Reads elements of a variable size: text as strings, others as a list of `bytes`, and of `None` for missing ones.
+    fn read_list<'py>(&self, py: Python<'py>, entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let selection = selection(entries)?;
         let is_long = may_take_long(&self.current(), &selection);
         let elements = self.run_long(py, is_long, |array| array.read(selection))?;
         let data_type = elements.data_type();
-        let list = PyList::empty(py);
         if data_type.name() == "string" {
-            let texts = elements.strings().map_err(|error| exception(&error))?;
-            return PyList::new(py, texts);
+            return Ok(Bound::new(py, StringBuffer::new(elements))?.into_any());
         }
+        let list = PyList::empty(py);
         for element in elements.iter() {
             match (data_type.optional(), element.split_first()) {
                 (None, _) => list.append(PyBytes::new(py, element))?,
@@ -188,7 +188,7 @@ impl ArrayHandle {
                 (Some(_), None) => list.append(py.None())?,
             }
         }
-        Ok(list)
+        Ok(list.into_any())
     }
 
     /// Writes elements of a fixed size.
@@ -199,12 +199,12 @@ impl ArrayHandle {
         self.run_long(py, is_long, |array| array.write(selection, source.bytes()))
     }
 
-    /// Writes elements of a variable size: `str`, `bytes`, or `None` for missing ones.
+    /// Writes elements of a variable size: an array of strings, or a list of `str`, `bytes`, or `None` for missing ones.
     fn write_list(
         &self,
         py: Python<'_>,
         entries: &Bound<'_, PyAny>,
-        elements: &Bound<'_, PyList>,
+        elements: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let selection = selection(entries)?;
         let elements = self.variable_elements(elements)?;
@@ -234,7 +234,7 @@ impl ArrayHandle {
         &self,
         py: Python<'_>,
         dimension: usize,
-        elements: &Bound<'_, PyList>,
+        elements: &Bound<'_, PyAny>,
         progress: &ProgressHandle,
     ) -> PyResult<()> {
         let elements = self.variable_elements(elements)?;
@@ -321,7 +321,7 @@ impl ArrayHandle {
     }
 
     /// Returns the offsets and the payload of elements of a variable size.
-    fn variable_elements(&self, elements: &Bound<'_, PyList>) -> PyResult<Vec<u8>> {
+    fn variable_elements(&self, elements: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         variable_elements(elements, is_optional(&**self.current().data_type()))
     }
 }

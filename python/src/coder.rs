@@ -25,6 +25,7 @@ use crate::elements::{ElementBuffer, variable_elements};
 use crate::failure::{exception, exception_at, raise};
 use crate::json;
 use crate::strided::View;
+use crate::strings::{StringArray, StringBuffer};
 
 /// Decodes and encodes chunks of one shape, without access to their store. Results and failures of single chunks are in
 /// the returned lists, in the order of the arguments.
@@ -60,9 +61,9 @@ enum Decoded {
 
 impl Decoded {
     fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        match object.cast::<PyList>() {
-            Ok(list) => Ok(Self::Elements(variable_elements(list, false)?)),
-            Err(_) => Ok(Self::View(View::source(object)?)),
+        match object.is_instance_of::<PyList>() || StringArray::of(object)?.is_some() {
+            true => Ok(Self::Elements(variable_elements(object, false)?)),
+            false => Ok(Self::View(View::source(object)?)),
         }
     }
 }
@@ -324,11 +325,10 @@ fn lengths(values: impl Iterator<Item = u64>) -> PyResult<Vec<usize>> {
     lengths.map_err(|error| raise("OutOfMemoryError", &error.to_string()))
 }
 
-/// Returns a buffer of elements of a fixed size, or a list of `str` or `bytes`.
+/// Returns a buffer of elements of a fixed size, or of strings, or a list of `bytes`.
 fn elements_for_python<'py>(py: Python<'py>, elements: ElementArray) -> PyResult<Bound<'py, PyAny>> {
     if elements.data_type().name() == "string" {
-        let texts = elements.strings().map_err(|error| exception(&error))?;
-        return Ok(PyList::new(py, texts)?.into_any());
+        return Ok(Bound::new(py, StringBuffer::new(elements))?.into_any());
     }
     if elements.data_type().elements() == zarr_kit::spec::Elements::Variable {
         let list = PyList::empty(py);

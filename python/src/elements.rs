@@ -11,6 +11,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 use zarr_kit::ElementArray;
 
+use crate::calls::detached;
+use crate::failure::raise;
+use crate::strings::StringArray;
+
 /// Elements that were read. NumPy accesses them through the buffer protocol, without a copy.
 #[pyclass(frozen, module = "zarr_kit._engine")]
 #[derive(Debug)]
@@ -79,9 +83,14 @@ pub(crate) fn copy_bytes(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     Ok(Source::new(object)?.bytes().to_vec())
 }
 
-/// Returns the offsets and the payload of a list of elements of a variable size: `str`, `bytes`, or `None` for missing ones
-/// of an optional type, whose others have a byte in front.
-pub(crate) fn variable_elements(elements: &Bound<'_, PyList>, is_optional: bool) -> PyResult<Vec<u8>> {
+/// Returns the offsets and the payload of elements of a variable size: an array of strings of NumPy, or a list of `str`,
+/// `bytes`, or `None` for missing ones of an optional type, whose others have a byte in front.
+pub(crate) fn variable_elements(elements: &Bound<'_, PyAny>, is_optional: bool) -> PyResult<Vec<u8>> {
+    if let Some(strings) = StringArray::of(elements)? {
+        let collected = detached(elements.py(), move || strings.offsets_and_payload())?;
+        return collected.map_err(|reason| raise("ElementsError", &reason));
+    }
+    let elements = elements.cast::<PyList>()?;
     let mut offsets = Vec::with_capacity((elements.len() + 1) * size_of::<u64>());
     let mut payload = Vec::new();
     offsets.extend_from_slice(&0_u64.to_ne_bytes());

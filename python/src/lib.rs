@@ -1,6 +1,6 @@
 //! The extension module `zarr_kit._engine`: the engine of this workspace for Python.
 //!
-//! The module has seven classes: a hierarchy, an array, the elements that a read returns, the progress of calls, and for
+//! The module has classes for a hierarchy, an array, the elements that a read returns, the progress of calls, and for
 //! zarr-python a coder of single chunks, single codecs and data types. Its functions run the command line, copy hierarchies,
 //! and add codecs of Python packages. The code for NumPy (data types, indexing, broadcasting) is written in Python, in
 //! `zarr_kit/`. It calls these classes with resolved selections. The global interpreter lock is released during all work.
@@ -25,6 +25,7 @@ mod numcodecs;
 mod progress;
 mod selection;
 mod strided;
+mod strings;
 mod zarrctl_script;
 
 use pyo3::prelude::*;
@@ -52,6 +53,8 @@ mod _engine {
     use crate::numcodecs::add_codec;
     #[pymodule_export]
     use crate::progress::ProgressHandle;
+    #[pymodule_export]
+    use crate::strings::StringBuffer;
     #[pymodule_export]
     use crate::zarrctl_script::run_zarrctl;
 }

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from zarr_kit import _engine
 from zarr_kit.errors import ElementsError
 
 type Kind = Literal["fixed", "string", "bytes", "json", "optional"]
@@ -90,8 +91,10 @@ class ElementType:
         except (TypeError, ValueError) as error:
             raise ElementsError(f"the value cannot be converted to {self.dtype}: {error}") from error
 
-    def to_list(self, elements: NDArray[Any]) -> list[Any]:
-        """Return elements of a variable size in the form that the engine accepts."""
+    def to_list(self, elements: NDArray[Any]) -> list[Any] | NDArray[Any]:
+        """Return elements of a variable size in a form that the engine accepts: a list, or an array of strings."""
+        if isinstance(elements.dtype, np.dtypes.StringDType) and not hasattr(elements.dtype, "na_object"):
+            return np.ascontiguousarray(elements)
         if self.present is not None:
             present = self.present.to_list(np.ma.getdata(elements))
             missing = np.ma.getmaskarray(elements)
@@ -105,8 +108,12 @@ class ElementType:
         items: list[Any] = elements.tolist()
         return items
 
-    def from_list(self, elements: Sequence[Any]) -> NDArray[Any]:
+    def from_list(self, elements: Sequence[Any] | _engine.StringBuffer) -> NDArray[Any]:
         """Return elements of a variable size as a one-dimensional array."""
+        if isinstance(elements, _engine.StringBuffer):
+            strings: NDArray[Any] = np.empty(len(elements), dtype=self.dtype)
+            elements.copy_to(strings)
+            return strings
         if self.present is not None:
             missing = [element is None for element in elements]
             present = self.present.from_present([element for element in elements if element is not None])

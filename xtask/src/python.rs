@@ -119,6 +119,7 @@ impl Package {
         command.args(["-m", name]).current_dir(&self.root).stdin(Stdio::null());
         // None appear beside the sources, and no process compiles one again.
         command.env("PYTHONPYCACHEPREFIX", self.wheels.with_file_name("bytecode"));
+        command.env("PYTHONDONTWRITEBYTECODE", "");
         command
     }
 

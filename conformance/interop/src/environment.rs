@@ -3,7 +3,7 @@
 //! Environments and data are cached below the target directory. Their names contain a hash of everything they
 //! are made from, and a lock ensures that only one test makes each of them.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
@@ -146,13 +146,11 @@ pub fn kept() -> PathBuf {
     workspace.join(target).join("interop")
 }
 
-/// The variable that names the folder in which Python caches compiled modules.
-pub const BYTECODE: &str = "PYTHONPYCACHEPREFIX";
-
-/// Returns the folder of compiled modules: none appear beside the scripts, and no process compiles one again.
+/// Returns the variables for Python to keep compiled modules in a folder: none appear beside the scripts, and no process
+/// compiles one again.
 #[must_use]
-pub fn bytecode() -> PathBuf {
-    kept().join("bytecode")
+pub fn bytecode() -> [(&'static str, OsString); 2] {
+    [("PYTHONDONTWRITEBYTECODE", OsString::new()), ("PYTHONPYCACHEPREFIX", kept().join("bytecode").into())]
 }
 
 /// Returns the interpreter of an environment with `packages`, which is created if needed. Returns `None`
@@ -213,7 +211,7 @@ fn write(writer: Writer) -> Result<PathBuf, String> {
     let directory = kept().join(format!("data-{:016x}", hash_of_scripts(&python)?)).join(writer.name());
     once(&directory, |partial| {
         let mut command = Command::new(&python);
-        command.args(&arguments).arg(partial).env(BYTECODE, bytecode());
+        command.args(&arguments).arg(partial).envs(bytecode());
         match writer {
             Writer::Relabelled | Writer::Gdal => {}
             Writer::Zarr2Draft => {
@@ -267,7 +265,7 @@ pub fn node_package(package: &str) -> Result<PathBuf, String> {
 #[must_use]
 pub fn run_script(python: &Path, script: &str, arguments: &[&OsStr]) -> (String, bool) {
     let mut command = Command::new(python);
-    command.arg(scripts().join(script)).args(arguments).env(BYTECODE, bytecode());
+    command.arg(scripts().join(script)).args(arguments).envs(bytecode());
     match command.output() {
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stdout);

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 use zarr_conformance::formats::Limits;
 
-use crate::environment::{BYTECODE, bytecode, scripts};
+use crate::environment::{bytecode, scripts};
 
 /// A process of `python/forks.py` that has imported modules. It ends when this is dropped.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Forks {
         shell.arg("-c").arg(limited).arg("sh").arg(python).arg("-P").arg(script());
         shell.arg("serve").arg(folder.path().join("socket")).args(modules);
         // Threads of a library would be missing in forked processes.
-        shell.env(BYTECODE, bytecode()).env("OPENBLAS_NUM_THREADS", "1");
+        shell.envs(bytecode()).env("OPENBLAS_NUM_THREADS", "1");
         let mut server = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
         if let Some(output) = server.stdout.take() {

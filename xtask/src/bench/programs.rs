@@ -164,7 +164,7 @@ impl Places {
         command.env("RAYON_NUM_THREADS", if is_waiting { REQUESTS } else { threads }.to_string());
         command.env("OMP_NUM_THREADS", threads.to_string());
         command.env("ZARR_KIT_THREADS", threads.to_string());
-        command.env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env("PYTHONPYCACHEPREFIX", self.logs.join("bytecode")).env("PYTHONDONTWRITEBYTECODE", "");
         command.envs(self.network.environment(&self.logs));
         Ok(command)
     }

@@ -109,14 +109,10 @@ impl Script {
 
 /// Returns the shell command that runs a script with this interpreter.
 fn scripted(python: &Path, script: &Path) -> String {
-    let bytecode = environment::bytecode();
-    format!(
-        "{}='{}' '{}' '{}'",
-        environment::BYTECODE,
-        bytecode.display(),
-        python.display(),
-        script.display()
-    )
+    let variables = environment::bytecode();
+    let variables = variables.iter().map(|(name, value)| format!("{name}='{}'", value.display()));
+    let variables: Vec<_> = variables.collect();
+    format!("{} '{}' '{}'", variables.join(" "), python.display(), script.display())
 }
 
 fn adapters() -> PathBuf {

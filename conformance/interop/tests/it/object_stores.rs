@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use zarr_interop::environment::{BYTECODE, bytecode, scripts};
+use zarr_interop::environment::{bytecode, scripts};
 use zarr_interop::{Packages, key, python, zarrctl};
 use zarr_kit::spec::Prefix;
 use zarr_kit::spec::store::{Store, get_value};
@@ -30,7 +30,7 @@ static SERVED: LazyLock<Option<Served>> = LazyLock::new(|| {
     let python = python(Packages::ObjectStores)?;
     let mut program = Command::new(python)
         .arg(scripts().join("object_stores/serve.py"))
-        .env(BYTECODE, bytecode())
+        .envs(bytecode())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -247,8 +247,9 @@ fn boto3_uses_the_loopback_server_like_s3() {
     let folder = tempfile::tempdir().unwrap();
     let script = scripts().join("object_stores/s3_client.py");
     let server = Server::start(Options::in_memory()).unwrap();
+    let mut client = Command::new(python);
     let output =
-        Command::new(python).arg(script).arg(server.endpoint()).current_dir(&folder).output().unwrap();
+        client.arg(script).arg(server.endpoint()).envs(bytecode()).current_dir(&folder).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(server.values().unwrap().len(), 0);
 }

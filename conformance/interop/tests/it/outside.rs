@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use zarr_interop::environment::{BYTECODE, bytecode};
+use zarr_interop::environment::bytecode;
 use zarr_interop::{Packages, python, skip, zarrctl};
 
 /// The crates, and the number of plugins in each.
@@ -190,7 +190,7 @@ impl Person {
 
 fn expected(python: &Path, arguments: &[&str]) -> Value {
     let mut script = Command::new(python);
-    script.arg(source().join("expected.py")).args(arguments).env(BYTECODE, bytecode());
+    script.arg(source().join("expected.py")).args(arguments).envs(bytecode());
     serde_json::from_str(&said(&script.output().unwrap(), arguments).0).unwrap()
 }
 

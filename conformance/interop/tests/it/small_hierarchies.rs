@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
-use zarr_interop::environment::{BYTECODE, bytecode, scripts};
+use zarr_interop::environment::{bytecode, scripts};
 use zarr_interop::{Packages, python};
 use zarr_kit::{Context, EntryKind, Hierarchy, Mode, Selection, UndefinedFill, open_store};
 
@@ -75,7 +75,7 @@ fn write(program: &str, folder: &Path) -> Option<Written> {
         command.arg(scripts().join("small/write.py")).args(["--program", program]);
         command
     };
-    let output = command.arg(folder).env(BYTECODE, bytecode()).output().unwrap();
+    let output = command.arg(folder).envs(bytecode()).output().unwrap();
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
     let mut hierarchies = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
