@@ -7,7 +7,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use zarr_json::{Value, json};
+use zarr_spec::Creation;
 use zarr_spec::data_type::{
     DataType, DataTypeDocument, DataTypeError, DataTypeResult, FillContext, MAX_ELEMENT_SIZE,
 };
@@ -39,7 +41,53 @@ pub struct Ragged {
     unit: usize,
 }
 
+/// The configuration of the data type in final v3.
+#[derive(Debug, Deserialize)]
+pub struct RaggedConfiguration {
+    dtype: Value,
+    #[serde(default)]
+    inner_shape: Vec<u64>,
+}
+
 impl Ragged {
+    /// Reads the data type from the configuration of `creation`, in the form of final v3.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Ragged::new`], and if the configuration is not valid or its `dtype` is not known.
+    pub fn parse(creation: &Creation<'_>) -> DataTypeResult<Self> {
+        let RaggedConfiguration { dtype, inner_shape } = creation.parse()?;
+        let document = DataTypeDocument::v3(&dtype, creation.reading)?;
+        let sizes: Result<Vec<usize>, _> =
+            inner_shape.iter().map(|&length| usize::try_from(length)).collect();
+        let sizes = sizes
+            .map_err(|_| Invalid::new(format!("`inner_shape` is {inner_shape:?}, which is too large")))?;
+        let (inner, _) = creation.registry.data_type(Format::V3, &document, creation.reading)?;
+        Self::new(inner, sizes)
+    }
+
+    /// Returns a data type of this kind that is known only by its document, such as that of the program in a loaded plugin.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Ragged::parse`]. `Ok(None)` stands for another data type.
+    pub fn of(data_type: &dyn DataType, creation: &Creation<'_>) -> DataTypeResult<Option<Self>> {
+        if let Some(ragged) = data_type.downcast_ref::<Self>() {
+            return Ok(Some(ragged.clone()));
+        }
+        match data_type.document(Format::V3, &ByteOrder::Little) {
+            Ok(document) if document.identifier == NAME => {
+                let registry = creation.registry;
+                let DataTypeDocument { identifier, configuration, .. } = &document;
+                let creation =
+                    Creation::new(identifier, configuration, Format::V3, registry, creation.reading);
+                Self::parse(&creation).map(Some)
+            }
+            Ok(_) | Err(DataTypeError::NotInFormat { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Creates the data type of lists of arrays of shape `inner_shape`; without dimensions, of numbers.
     ///
     /// # Errors

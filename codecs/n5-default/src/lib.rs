@@ -158,12 +158,13 @@ impl CompositeCodec for N5Default {
         vec![&self.codecs]
     }
 
+    /// Programs of N5 store blocks at the end of an array without the elements that are outside of it, so no size is exact.
     fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size> {
         let header = header_of(array)?.len() as u64;
-        let more = |size: u64| size.checked_add(header);
         Ok(match self.codecs.encoded_size() {
-            Size::Exact(size) => more(size).map_or(Size::Unknown, Size::Exact),
-            Size::AtMost(size) => more(size).map_or(Size::Unknown, Size::AtMost),
+            Size::Exact(size) | Size::AtMost(size) => {
+                size.checked_add(header).map_or(Size::Unknown, Size::AtMost)
+            }
             Size::Unknown => Size::Unknown,
         })
     }

@@ -41,9 +41,7 @@ const EXAMPLES: &[Example] = &[
 
 /// Stores each array of numbers preceded by its length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct VlenNdarray {
-    is_big_endian: bool,
-}
+pub struct VlenNdarray;
 
 impl From<VlenNdarray> for CodecEntry {
     fn from(_no_parameters: VlenNdarray) -> Self {
@@ -54,46 +52,56 @@ impl From<VlenNdarray> for CodecEntry {
 /// The size of an offset in the decoded form, in bytes.
 const OFFSET: usize = 8;
 
-impl VlenNdarray {
+/// The codec for the chunks of one data type.
+#[derive(Debug)]
+struct Lists {
+    data_type: Ragged,
+    is_big_endian: bool,
+}
+
+impl Lists {
+    fn is_native(&self) -> bool {
+        self.is_big_endian == cfg!(target_endian = "big") || self.data_type.unit() == 1
+    }
+
     /// Reverses the bytes of the numbers in a decoded chunk, unless they are stored in native order.
-    fn swap(self, array: &ArrayRepresentation, decoded: &mut [u8]) -> CodecResult {
-        let unit = ragged(array)?.unit();
-        if self.is_big_endian == cfg!(target_endian = "big") || unit == 1 {
-            return Ok(());
+    fn swap(&self, array: &ArrayRepresentation, decoded: &mut [u8]) {
+        if self.is_native() {
+            return;
         }
         let offsets = array.element_count().map_or(0, |count| (count + 1) * OFFSET);
         let numbers = decoded.get_mut(offsets..).unwrap_or_default();
-        numbers.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
-        Ok(())
+        numbers.chunks_exact_mut(self.data_type.unit()).for_each(<[u8]>::reverse);
     }
 }
 
-impl ArrayToBytesCodec for VlenNdarray {
-    fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size> {
-        ragged(array)?;
+impl ArrayToBytesCodec for Lists {
+    fn encoded_size(&self, _array: &ArrayRepresentation) -> CodecResult<Size> {
         Ok(Size::Unknown)
     }
 
     fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
-        let data_type = ragged(array)?;
-        if self.is_big_endian == cfg!(target_endian = "big") || data_type.unit() == 1 {
-            return items::encode(array, decoded, encoded, |items| check(data_type, items));
+        let check = |items: Items<'_>| check(&self.data_type, items);
+        if self.is_native() {
+            return items::encode(array, decoded, encoded, check);
         }
         let mut stored = decoded.to_vec();
-        self.swap(array, &mut stored)?;
-        items::encode(array, &stored, encoded, |items| check(data_type, items))
+        self.swap(array, &mut stored);
+        items::encode(array, &stored, encoded, check)
     }
 
     fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
-        let data_type = ragged(array)?;
         let start = decoded.written().len();
-        items::decode(array, encoded, decoded, |items| check(data_type, items))?;
-        self.swap(array, &mut decoded.written_mut()[start..])
+        items::decode(array, encoded, decoded, |items| check(&self.data_type, items))?;
+        self.swap(array, &mut decoded.written_mut()[start..]);
+        Ok(())
     }
 }
 
-fn ragged(array: &ArrayRepresentation) -> CodecResult<&Ragged> {
-    array.data_type.downcast_ref::<Ragged>().ok_or_else(|| {
+fn ragged(creation: &Creation<'_>, array: &ArrayRepresentation) -> CodecResult<Ragged> {
+    let found = Ragged::of(&*array.data_type, creation);
+    let found = found.map_err(|error| CodecError::Unsupported(error.to_string()))?;
+    found.ok_or_else(|| {
         let name = array.data_type.name();
         CodecError::Unsupported(format!("it encodes data type `{NAME}`, not `{name}`"))
     })
@@ -118,10 +126,10 @@ fn is_of_v2(creation: &Creation<'_>) -> bool {
 }
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
-    let data_type = ragged(array(decoded)?)?;
+    let data_type = ragged(creation, array(decoded)?)?;
     if !is_of_v2(creation) {
         let NoConfiguration {} = creation.parse()?;
-        return Ok(Codec::ArrayToBytes(Arc::new(VlenNdarray::default())));
+        return Ok(Codec::ArrayToBytes(Arc::new(Lists { data_type, is_big_endian: false })));
     }
     let VlenArrayConfiguration { dtype } = creation.parse()?;
     let (inner, order) = typestrings::data_type(creation, "dtype", &dtype)?;
@@ -129,7 +137,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Code
     if inner.name() != data_type.inner().name() || !data_type.inner_shape().is_empty() {
         return Err(CodecError::configuration(format!("`dtype` is `{dtype}`, but the chunk holds `{name}`")));
     }
-    Ok(Codec::ArrayToBytes(Arc::new(VlenNdarray { is_big_endian: order == ByteOrder::Big })))
+    Ok(Codec::ArrayToBytes(Arc::new(Lists { is_big_endian: order == ByteOrder::Big, data_type })))
 }
 
 /// Writes the configuration of another format. v3 does not have a byte order, which is always little endian.
@@ -137,7 +145,7 @@ fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> C
     if is_of_v2(creation) == (to != Format::V3) {
         return Ok(creation.configuration.as_object().cloned().unwrap_or_default());
     }
-    let data_type = ragged(array(decoded)?)?;
+    let data_type = ragged(creation, array(decoded)?)?;
     if to != Format::V3 {
         let document = data_type.document(Format::V2, &ByteOrder::Little);
         let document = document.map_err(|error| CodecError::Unsupported(error.to_string()))?;

@@ -47,6 +47,9 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
 /// Chunk indices with one digit and with many, up to the maximum.
 const INDICES: [u64; 6] = [0, 1, 9, 10, 4_294_967_296, u64::MAX];
 
+/// An encoding supports a grid with this number of dimensions or fewer.
+const MAX_RANK: usize = 32;
+
 /// Text to insert in the place of numbers or separators.
 const PARTS: [&str; 17] = [
     "",
@@ -153,6 +156,11 @@ fn appended(trial: &EncodingOnTrial, cases: &mut Cases) {
 
 fn foreign(trial: &EncodingOnTrial, cases: &mut Cases) {
     for (example, encoding) in trial.uses() {
+        // An encoding that fails for each foreign key would look like one without keys.
+        if !(0..=MAX_RANK).any(|rank| has_keys(&*encoding, rank)) {
+            let reason = format!("decoding an empty key fails for 0 to {MAX_RANK} dimensions");
+            cases.check(format!("{}", example.document), Err(reason));
+        }
         for text in foreign_keys(&*encoding) {
             for rank in (0..4).filter(|&rank| has_keys(&*encoding, rank)) {
                 let result = match encoding.decode(&text, rank) {

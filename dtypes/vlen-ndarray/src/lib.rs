@@ -12,13 +12,10 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
 pub use zarr_plugin_kit::ragged::Ragged;
-use zarr_plugin_kit::ragged::{ID, NAME, OBJECT_ID};
+use zarr_plugin_kit::ragged::{ID, NAME, OBJECT_ID, RaggedConfiguration};
 use zarr_spec::data_type::{Created, DataTypeDocument};
-use zarr_spec::{
-    ByteOrder, Creation, DataTypePlugin, DataTypeResult, Example, Format, Identifiers, Invalid, Value,
-};
+use zarr_spec::{ByteOrder, Creation, DataTypePlugin, DataTypeResult, Example, Format, Identifiers, Invalid};
 
 zarr_spec::register!(
     DataTypePlugin::new(Identifiers::name(NAME).with_id(OBJECT_ID), &create)
@@ -33,31 +30,18 @@ const EXAMPLES: &[Example] = &[
     Example::v2(r#""|O""#),
 ];
 
-#[derive(Deserialize)]
-struct RaggedConfiguration {
-    dtype: Value,
-    #[serde(default)]
-    inner_shape: Vec<u64>,
-}
-
 fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
-    let (document, inner_shape) = match creation.format {
-        Format::V3 => {
-            let RaggedConfiguration { dtype, inner_shape } = creation.parse()?;
-            (DataTypeDocument::v3(&dtype, creation.reading)?, inner_shape)
-        }
+    let ragged = match creation.format {
+        Format::V3 => Ragged::parse(creation)?,
         Format::V2 | Format::V3Draft => {
             let dtype = creation.type_name.ok_or_else(|| {
                 Invalid::new(format!("codec `{ID}` does not have a member `dtype`, the type of its numbers"))
             })?;
-            (DataTypeDocument::v2(dtype, None, creation.reading)?, Vec::new())
+            let document = DataTypeDocument::v2(dtype, None, creation.reading)?;
+            // The codec applies the byte order: elements of variable size do not have one.
+            let (inner, _) = creation.registry.data_type(Format::V2, &document, creation.reading)?;
+            Ragged::new(inner, Vec::new())?
         }
     };
-    let format = if creation.format == Format::V3 { Format::V3 } else { Format::V2 };
-    // The codec applies the byte order: elements of variable size do not have one.
-    let (inner, _) = creation.registry.data_type(format, &document, creation.reading)?;
-    let sizes: Result<Vec<usize>, _> = inner_shape.iter().map(|&length| usize::try_from(length)).collect();
-    let sizes =
-        sizes.map_err(|_| Invalid::new(format!("`inner_shape` is {inner_shape:?}, which is too large")))?;
-    Ok((Arc::new(Ragged::new(inner, sizes)?), ByteOrder::Little))
+    Ok((Arc::new(ragged), ByteOrder::Little))
 }

@@ -206,12 +206,12 @@ mod tests {
             let make = |number| {
                 made.fetch_add(1, Ordering::SeqCst);
                 // Later items end when the failure is known.
-                thread::sleep(Duration::from_millis(if number > making { 100 } else { 0 }));
+                thread::sleep(Duration::from_millis(if number > making { 1000 } else { 0 }));
                 if number == making { Err("made") } else { Ok(number) }
             };
             let send = |number| {
                 sent.fetch_add(1, Ordering::SeqCst);
-                thread::sleep(Duration::from_millis(if number > sending { 100 } else { 0 }));
+                thread::sleep(Duration::from_millis(if number > sending { 1000 } else { 0 }));
                 if number == sending { Err("sent") } else { Ok(()) }
             };
             let error = produce_and_store(1000, 2, 4, make, send).unwrap_err();

@@ -135,7 +135,7 @@ fn array_to_bytes() -> Vec<Case> {
         case("float32", Lerc::new(0.5).unwrap(), "imagecodecs_lerc", json!({"level": 0.5})),
         case("string", VlenUtf8, "vlen-utf8", Value::Null),
         case("bytes", VlenBytes, "vlen-bytes", Value::Null),
-        case(RAGGED, VlenNdarray::default(), "vlen-ndarray", Value::Null),
+        case(RAGGED, VlenNdarray, "vlen-ndarray", Value::Null),
         case("uint8", Webp::default(), "imagecodecs_webp", json!({"lossless": true})),
         case("float64", Zfp::new(ZfpMode::Reversible).unwrap(), "zfp", json!({"mode": "reversible"})),
         case(

@@ -5,7 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
-use zarr_kit::archive::{Checks, Level, Settings, digest, verify};
+use zarr_interop::memory;
+use zarr_interop::wild::{WildArray, families, folder};
+use zarr_kit::archive::{
+    Checks, CopyProgress, CopyRequest, FindingKind, Level, Settings, digest, plan_copy, verify,
+};
+use zarr_kit::spec::store::Store;
 use zarr_kit::{Context, Hierarchy, NodePath, OpenOptions, open_store};
 
 /// The stored hierarchies of `conformance/formats` that every reader must read.
@@ -29,6 +34,53 @@ fn stored_hierarchies_of_other_writers_are_whole() {
         }
     }
     assert!(count > 100, "{count}");
+}
+
+/// Stores in which nothing can be found: their programs do not store Zarr documents.
+const UNOPENED: &[&str] = &["icechunk"];
+
+/// The data sets that programs of users wrote are whole, and their copies have the same digest.
+#[test]
+fn data_in_the_wild_is_whole_and_its_copies_have_its_digest() {
+    let context = Context::linked().unwrap();
+    let mut faults = Vec::new();
+    for family in families(&folder()).iter().filter(|family| !UNOPENED.contains(&&*family.name)) {
+        let mut locations: Vec<(&str, &str)> = family.arrays.iter().map(WildArray::location).collect();
+        locations.sort_unstable();
+        locations.dedup();
+        for (scheme, path) in locations {
+            let location = format!("{scheme}{}", folder().join(&family.name).join(path).display());
+            let store = open_store(context.registry(), &location).unwrap();
+            let checks = Checks::new(Level::Checksums);
+            let report = verify(Arc::clone(&store), &context, checks, &Settings::new()).unwrap();
+            let damage = report.all_findings().filter(|finding| finding.kind.is_damage());
+            faults.extend(damage.map(|finding| format!("{}/{path}: {finding:?}", family.name)));
+            let is_unread = report.all_findings().any(|finding| finding.kind == FindingKind::NotChecked);
+            // Arrays with unknown codecs have no digest.
+            if !is_unread && let Err(fault) = copy_and_compare(&store, &context) {
+                faults.push(format!("{}/{path}: {fault}", family.name));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Copies a store to memory, and compares the digests.
+fn copy_and_compare(store: &Arc<dyn Store>, context: &Context) -> Result<(), String> {
+    let options = || OpenOptions::new().consolidated(false);
+    let source = Hierarchy::open_with(Arc::clone(store), context, options());
+    let source = source.map_err(|error| error.to_string())?;
+    let target = memory();
+    let settings = Settings::new();
+    let plan = plan_copy(&[&source], &target, context, &CopyRequest::new(), &settings);
+    let plan = plan.map_err(|error| error.to_string())?;
+    plan.run(&CopyProgress::default()).map_err(|error| error.to_string())?;
+    let copy = Hierarchy::open_with(target, context, options()).map_err(|error| error.to_string())?;
+    let [before, after] = [&source, &copy].map(|hierarchy| {
+        let manifest = digest(hierarchy, &NodePath::root(), &settings);
+        manifest.map(|manifest| manifest.digest()).map_err(|error| error.to_string())
+    });
+    if before? == after? { Ok(()) } else { Err("the copy has another digest".to_owned()) }
 }
 
 /// A hierarchy that a reader must refuse is damaged, or something could not be checked.
