@@ -46,11 +46,9 @@ impl From<ImagecodecsPackbits> for CodecEntry {
 }
 
 impl BytesToBytesCodec for ImagecodecsPackbits {
-    fn encoded_size(&self, decoded: Size) -> Size {
-        match decoded.limit() {
-            Some(limit) => Size::AtMost(limit.saturating_add(limit.div_ceil(stream::MAX_RUN as u64))),
-            None => Size::Unknown,
-        }
+    /// Other programs may store short runs, which take more bytes than ours.
+    fn encoded_size(&self, _decoded: Size) -> Size {
+        Size::Unknown
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {

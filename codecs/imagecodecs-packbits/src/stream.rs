@@ -6,7 +6,7 @@
 use zarr_spec::{CodecError, CodecResult, Output};
 
 /// Maximum number of literals, and of repetitions.
-pub(crate) const MAX_RUN: usize = 128;
+const MAX_RUN: usize = 128;
 
 /// Number of equal bytes that end literals: a shorter run does not save a byte there.
 const MIN_RUN: usize = 3;
