@@ -8,7 +8,8 @@ use crate::streams::{Stream, Streams, largest_decoded_size, next_stream};
 /// The size of the position of a block.
 const WORD: usize = 4;
 
-/// The largest size of repeated bytes that is believed without a known size of the chunk: they take no space.
+/// The maximum size of a chunk that repeats one value, if its size is not known otherwise: a few bytes could claim any
+/// size.
 const MAX_REPEATED: usize = 16 << 20;
 
 /// Decodes the content of a chunk.

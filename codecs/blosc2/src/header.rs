@@ -8,9 +8,10 @@ use crate::filters::Filter;
 const SIZE: usize = 16;
 const EXTENDED_SIZE: usize = 32;
 
-/// The last version of the format that is read, and the first one in which a bit shuffle leaves out the elements after
-/// the last group of eight. Before, it applied to whole groups only.
+/// The newest version of the format that is read.
 const LAST_VERSION: u8 = 5;
+
+/// The first version whose bit shuffle accepts any number of elements, and copies those after the last group of eight.
 const FIRST_WITH_PARTIAL_GROUPS: u8 = 3;
 
 /// The flags of Blosc1. The three highest bits are the number of the compressor.

@@ -9,8 +9,8 @@ pub(super) const GIB: u64 = 4;
 /// The number of parts in which an array with other chunks is read back.
 const STRIPS: u64 = 16;
 
-/// Returns the cases. The array that gets other chunks has `gib` GiB, and the others a quarter of it, except for that of
-/// many small chunks.
+/// Returns the cases. The array of the rechunking case has `gib` GiB. The others have a quarter of it, but the one with
+/// many small chunks always has the same size.
 pub(crate) fn copies(is_quick: bool, gib: u64) -> Vec<Case> {
     let sizes = Sizes { is_quick };
     let mebibytes = datasets::mebibytes(sizes, gib);
