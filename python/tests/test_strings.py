@@ -1,4 +1,4 @@
-"""Strings, which NumPy keeps in memory of its own."""
+"""Arrays of strings, whose memory NumPy manages itself."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,8 +1,8 @@
 //! `cargo xtask test`: every check that this workspace has, and a table at the end.
 //!
-//! The tests run in the background once they are built, beside the steps that follow. All steps run, also after one has
-//! failed. The first lines name the programs that the machine lacks. Their steps and tests are skipped and counted at the
-//! end; with `CI=true` a skip is a failure.
+//! The tests run in the background once they are built, while the next steps run. A failed step does not stop the others.
+//! The first lines name the programs that the machine lacks. Their steps and tests are skipped and counted at the end; with
+//! `CI=true` a skip is a failure.
 
 use std::io;
 use std::path::{Path, PathBuf};

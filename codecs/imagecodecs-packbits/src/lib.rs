@@ -6,8 +6,8 @@
 //!
 //! It is a different codec than `packbits`, which packs the bits of elements.
 //!
-//! v2 and final v3 have the codec as `imagecodecs_packbits`; `numcodecs.imagecodecs_packbits` is also read. `axis`,
-//! which older versions of imagecodecs write, affects only where runs end: it is read and has no effect.
+//! v2 and final v3 have the codec as `imagecodecs_packbits`; `numcodecs.imagecodecs_packbits` is also read. Older
+//! versions of imagecodecs also write `axis`. It only affects where their encoder ends runs, so it is read and ignored.
 //!
 //! Source: `Packbits` in imagecodecs; "PackBits Compression" in TIFF 6.0.
 

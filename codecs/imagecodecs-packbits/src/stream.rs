@@ -1,7 +1,7 @@
 //! Streams of PackBits: literals, and runs of one byte.
 //!
-//! A byte from 0 to 127 is followed by one literal more than its value. A byte from 129 to 255 is followed by a byte
-//! that is repeated 257 times less its value. The byte 128 has no meaning.
+//! A byte from 0 to 127 is followed by one literal more than its value. After a byte `n` from 129 to 255, the
+//! next byte is repeated 257 − `n` times. The byte 128 has no meaning.
 
 use zarr_spec::{CodecError, CodecResult, Output};
 

@@ -32,8 +32,8 @@ pub(crate) fn find(names: &[&str]) -> Result<(PathBuf, String), String> {
 /// The program that installs packages. It takes a tenth of the time of pip, because it does not compile all modules.
 const INSTALLER: &str = "uv==0.13.9";
 
-/// Creates an environment in `directory` with the packages in `requirements`. The program that installs them is kept
-/// beside it.
+/// Creates an environment in `directory` with the packages in `requirements`. The installer is kept in the
+/// parent folder.
 pub(crate) fn install(python: &Path, directory: &Path, requirements: &Path) -> Result<(), String> {
     let installer = installer(python, directory.parent().unwrap_or(Path::new(".")))?;
     // Only the interpreter of the environment is used. Its scripts contain absolute paths and would break if
