@@ -268,9 +268,7 @@ impl Store for FilesystemStore {
     }
 
     fn lock(&self, key: &Key) -> StoreResult<Option<StoreLock>> {
-        let path = self.base.value(key)?;
-        self.folders.make(&self.base, key.as_str(), place::parent(key.as_str()).unwrap_or_default())?;
-        self.hold_change(&path)
+        self.lock_change(key)
     }
 
     fn erase(&self, key: &Key) -> StoreResult<()> {

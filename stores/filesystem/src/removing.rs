@@ -13,7 +13,7 @@ use crate::locks::Access;
 use crate::place::{TEMPORARY, failed, parent};
 use crate::reading::is_absent;
 use crate::steps::{Step, note};
-use crate::writing::sync_folder;
+use crate::writing::{is_gone, sync_folder};
 use crate::{Durability, FilesystemStore};
 
 /// How often to retry removing a folder that other processes write to.
@@ -45,8 +45,8 @@ impl FilesystemStore {
         {
             let access = if version.is_some() { Access::Exclusive } else { Access::Shared };
             let _held = match self.hold(handle.as_ref(), &path, access) {
-                // Another process removed the folder, so there is no place for a lock.
-                Err(_) if !path.exists() => return Ok(missing),
+                // Another process removed the folder of the lock, which is also that of the value.
+                Err(error) if is_gone(&error) => return Ok(missing),
                 held => held?,
             };
             if version.is_some() && self.current_version(&path)?.as_ref() != version {

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 #[cfg(target_os = "linux")]
 use rustix::fs::CWD;
-use zarr_spec::store::{Condition, ConditionalWrite, StoreError, StoreResult, Version};
+use zarr_spec::store::{Condition, ConditionalWrite, StoreError, StoreLock, StoreResult, Version};
 use zarr_spec::{Key, Prefix};
 
 use crate::folders::Known;
@@ -41,17 +41,36 @@ impl FilesystemStore {
         writer: &mut Writer,
     ) -> StoreResult<ConditionalWrite> {
         self.base.put_value(key, &mut writer.value)?;
-        for _ in 1..ATTEMPTS {
-            match self.write_once(key, value, condition, writer) {
-                Err(error) if is_gone(&error) => {
-                    self.folders.forget_all();
-                    writer.handles.forget_all();
-                    thread::yield_now();
-                }
-                done => return done,
+        self.retried(|is_retry| {
+            if is_retry {
+                writer.handles.forget_all();
             }
+            self.write_once(key, value, condition, writer)
+        })
+    }
+
+    /// Takes the lock for changes of several values that belong to the value of `key`. Creates its folder.
+    pub(crate) fn lock_change(&self, key: &Key) -> StoreResult<Option<StoreLock>> {
+        let path = self.base.value(key)?;
+        self.retried(|_is_retry| {
+            self.folders.make(&self.base, key.as_str(), parent(key.as_str()).unwrap_or_default())?;
+            self.hold_change(&path)
+        })
+    }
+
+    /// Calls `attempt` again while it fails because another process removed the folder. Its argument says whether this
+    /// is a retry.
+    fn retried<T>(&self, mut attempt: impl FnMut(bool) -> StoreResult<T>) -> StoreResult<T> {
+        let mut result = attempt(false);
+        for _ in 1..ATTEMPTS {
+            if !result.as_ref().is_err_and(is_gone) {
+                break;
+            }
+            self.folders.forget_all();
+            thread::yield_now();
+            result = attempt(true);
         }
-        self.write_once(key, value, condition, writer)
+        result
     }
 
     /// Writes the value to the path in `writer`.
@@ -194,8 +213,8 @@ fn there_are_keys_below(key: &Key) -> StoreError {
     )
 }
 
-/// Returns whether another process removed the folder or the file.
-fn is_gone(error: &StoreError) -> bool {
+/// Returns whether an operation failed because another process removed the folder or the file.
+pub(crate) fn is_gone(error: &StoreError) -> bool {
     let StoreError::Io { source, .. } = error else { return false };
     source.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::NotFound)
 }
