@@ -80,8 +80,8 @@ pub(crate) struct Chunks<'a> {
 }
 
 impl Batch<'_, '_> {
-    /// Calls `work` with groups of the parts that are boxes of chunks of the shape `shape`. All have the store and the
-    /// description of the first one.
+    /// Calls `work` with groups of parts, each of which is a box in a chunk of shape `shape`. Other parts are left out,
+    /// and so are those with another store or description than the first one.
     pub(crate) fn each_group(
         &self,
         shape: &[u64],

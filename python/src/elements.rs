@@ -83,8 +83,9 @@ pub(crate) fn copy_bytes(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     Ok(Source::new(object)?.bytes().to_vec())
 }
 
-/// Returns the offsets and the payload of elements of a variable size: an array of strings of NumPy, or a list of `str`,
-/// `bytes`, or `None` for missing ones of an optional type, whose others have a byte in front.
+/// Returns the offsets and the payload of elements of a variable size: an array of strings of NumPy, or a list of `str`
+/// or `bytes`. In a list of an optional type, `None` is a missing element; each other element is preceded by a byte that
+/// marks it as present.
 pub(crate) fn variable_elements(elements: &Bound<'_, PyAny>, is_optional: bool) -> PyResult<Vec<u8>> {
     if let Some(strings) = StringArray::of(elements)? {
         let collected = detached(elements.py(), move || strings.offsets_and_payload())?;

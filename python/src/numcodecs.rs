@@ -56,7 +56,8 @@ struct PythonCodec {
 }
 
 impl PythonCodec {
-    /// Appends the bytes that `method` returns for `bytes`, which are those of `array`, or any bytes.
+    /// Appends the bytes that `method` returns for `bytes`. These are the elements of `array`, or any bytes if it is
+    /// `None`.
     fn call(
         &self,
         method: &str,

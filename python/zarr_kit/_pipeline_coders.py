@@ -45,7 +45,7 @@ class ChunkCoder:
 
 
 def chunk_coder(codecs: tuple[Codec, ...], spec: ArraySpec) -> ChunkCoder:
-    """Return the coder for chunks that `spec` describes. An exception says what the engine does not support."""
+    """Return the coder for chunks that `spec` describes. An exception names what the engine does not support."""
     is_v2 = len(codecs) == 1 and isinstance(codecs[0], V2Codec)
     document = _v2_document(codecs[0], spec) if is_v2 else _v3_document(codecs, spec)
     text = json.dumps(document, default=_json_value)

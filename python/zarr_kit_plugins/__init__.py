@@ -13,7 +13,7 @@ from typing import Any
 
 
 def _entry() -> Any:
-    """Register all names, and return a data type that zarr-python already has, for which the entry point stands."""
+    """Register all names. Return a data type of zarr-python, because an entry point must have a value."""
     if os.environ.get("ZARR_KIT_REGISTRATION") != "off":
         try:
             from zarr_kit_plugins._registration import register

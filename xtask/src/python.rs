@@ -117,7 +117,7 @@ impl Package {
     fn module(&self, name: &str) -> Command {
         let mut command = Command::new(&self.interpreter);
         command.args(["-m", name]).current_dir(&self.root).stdin(Stdio::null());
-        // None appear beside the sources, and no process compiles one again.
+        // Compiled modules are stored in this folder instead of next to the sources, and later processes reuse them.
         command.env("PYTHONPYCACHEPREFIX", self.wheels.with_file_name("bytecode"));
         command.env("PYTHONDONTWRITEBYTECODE", "");
         command

@@ -218,7 +218,7 @@ pub(crate) struct Stream {
     canonical: Canonical,
     /// The canonical fill value.
     fill: Vec<u8>,
-    /// The bytes that elements are combined with; empty if they are zeros.
+    /// The bytes that each element is combined with by exclusive or; empty if all of them are zeros.
     mask: Vec<u8>,
 }
 

@@ -7,7 +7,7 @@ use zarr_spec::host::pipeline::Pipeline;
 use crate::copy::MAX_RANK;
 use crate::plan::{Piece, Run, StridedBox};
 
-/// A chunk with elements of fixed size that a piece covers completely.
+/// A chunk of which a piece selects all elements, which have a fixed size.
 pub(crate) struct Slabs {
     whole: StridedBox,
     /// The size of an element in bytes.

@@ -18,7 +18,7 @@ const MAX_WARNING: u32 = 4 << 10;
 /// The initial capacity of an output of unknown size, in bytes.
 const FIRST_CAPACITY: usize = 1 << 16;
 
-/// The host's state of a guest.
+/// The state that the host has for one guest.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) memory: Option<Memory>,

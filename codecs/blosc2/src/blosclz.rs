@@ -1,9 +1,12 @@
 //! Streams of BloscLZ, a variant of FastLZ.
 //!
-//! A control byte below 32 is followed by one literal more than its value. Other control bytes hold the length of a
-//! reference in their upper 3 bits, less 2, and the upper 5 bits of the distance, less 1. A length of 7 in these bits
-//! continues in the next bytes, as long as they are 255. The lower 8 bits of the distance follow; if all bits are set,
-//! 16 bits of a larger distance follow. The first control byte is one of literals.
+//! A stream is a sequence of literals and references. Each begins with a control byte; the first one is of literals.
+//!
+//! A control byte `n` below 32 is followed by `n + 1` literals.
+//!
+//! Other control bytes begin a reference. Their upper 3 bits are the length minus 2. If these are 7, the next byte is
+//! added to the length, and further bytes as long as the one before is 255. The lower 5 bits and the byte that follows
+//! are the distance minus 1. If all 13 bits are set, two more bytes are the distance minus 8192.
 
 /// The largest distance of the short form.
 const FAR: usize = 8192;

@@ -60,7 +60,7 @@ pub(crate) struct Header {
     pub(crate) is_split: bool,
     /// The filters to invert, in this order.
     pub(crate) filters: Vec<Filter>,
-    /// Whether a bit shuffle applies to all groups of eight elements, also if others follow.
+    /// Whether a bit shuffle applies to all complete groups of eight elements, even if more elements follow.
     pub(crate) has_partial_groups: bool,
 }
 
@@ -130,7 +130,7 @@ impl Header {
         let codes = extension[..FILTERS].iter().zip(&extension[FILTERS + 2..]);
         for (code, meta) in codes {
             match (code, meta) {
-                // Bits that were removed before compression do not return.
+                // No filter, or one that removed bits before compression, which cannot be restored.
                 (0 | 4, _) => {}
                 (1, 0) => self.filters.insert(0, Filter::Bytes),
                 (2, 0) => self.filters.insert(0, Filter::Bits),

@@ -6,7 +6,7 @@ use zstd::zstd_safe::DCtx;
 
 use crate::blosclz;
 
-/// The size of the size of a stream.
+/// The size of the field before a stream that holds the stream's size, in bytes.
 const WORD: usize = 4;
 
 /// The bit of the token of a stream that marks a repeated byte.
@@ -46,7 +46,7 @@ pub(crate) fn largest_decoded_size(compressor: u8, size: usize) -> usize {
         3 => size.saturating_mul(1032),
         // A block of at most 128 KiB takes three bytes or more.
         4 => (size / 3).saturating_mul(1 << 17).max(size),
-        // A length continues in bytes that count 255 each.
+        // Each byte that continues a length adds at most 255.
         _ => size.saturating_mul(255),
     }
 }

@@ -24,7 +24,7 @@ fn decoded(chunk: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
     decode(&codec(), &plain(), chunk, limit)
 }
 
-/// The size of a number, the number of them, and the chunk that imagecodecs 2026.10.10 writes.
+/// The size of an element, the number of elements, and the chunk that imagecodecs 2026.10.10 writes.
 const WRITTEN: &[(usize, u32, &str)] = &[
     (
         4,

@@ -113,7 +113,8 @@ fn member<'e>(encoded: &'e [u8], decoded: &mut Output<'_>) -> CodecResult<&'e [u
     let written = decoded.written().len();
     let lower = sufficient_level(decoded.remaining()).min(level);
     match inflate(lower, content, decoded) {
-        // The stream holds too many bytes. At its own level, the library decodes up to the limit.
+        // The lower level does not suffice, because the stream holds more bytes than the output accepts. At its
+        // own level, the library decodes it up to the limit.
         Err(CodecError::Corrupt(_)) if lower < level && decoded.written().len() == written => {
             inflate(level, content, decoded)
         }

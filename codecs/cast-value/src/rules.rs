@@ -43,7 +43,7 @@ impl Rounding {
 pub enum OutOfRange {
     /// Use the smallest or largest integer, or an infinity.
     Clamp,
-    /// Wrap an integer modulo 2 to the number of its bits.
+    /// Keep only the lowest bits of an integer: the result is the number modulo `2^bits`.
     Wrap,
 }
 

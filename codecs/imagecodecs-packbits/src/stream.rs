@@ -1,7 +1,7 @@
 //! Streams of PackBits: literals, and runs of one byte.
 //!
-//! A byte from 0 to 127 is followed by one literal more than its value. After a byte `n` from 129 to 255, the
-//! next byte is repeated 257 − `n` times. The byte 128 has no meaning.
+//! A byte `n` from 0 to 127 is followed by `n + 1` literals. After a byte `n` from 129 to 255, the next byte is
+//! repeated `257 − n` times. The byte 128 has no meaning.
 
 use zarr_spec::{CodecError, CodecResult, Output};
 
@@ -77,7 +77,8 @@ pub(crate) fn encode(decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
     let mut literals = 0;
     while let Some(&byte) = rest.get(literals) {
         let count = rest[literals..].iter().take(MAX_RUN).take_while(|&&other| other == byte).count();
-        // Two equal bytes are a run if no literals precede them, which would have to end for it.
+        // Two equal bytes are a run only if no literals precede them. Otherwise, ending the literals would cost
+        // the byte that the run saves.
         if count < MIN_RUN && (count < 2 || literals > 0) {
             literals += count;
             continue;

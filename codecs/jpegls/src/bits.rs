@@ -6,12 +6,12 @@ use zarr_spec::codec::CodecResult;
 /// Maximum number of bits that are read together.
 const MAX_BITS: u32 = 32;
 
-/// Reads bits, most significant first. After a byte of ones, the first bit of the next byte is not part of them.
+/// Reads bits, most significant first. After a byte `0xff`, the first bit of the next byte is padding and is skipped.
 #[derive(Debug)]
 pub(crate) struct Bits<'s> {
     bytes: &'s [u8],
     is_after_ones: bool,
-    /// The next bits, in the least significant ones.
+    /// The next `count` bits, in the least significant bits.
     cache: u64,
     count: u32,
 }
@@ -47,7 +47,8 @@ impl<'s> Bits<'s> {
         Ok(self.number(1)? == 1)
     }
 
-    /// Returns the number of zeros before the next one, which is also read, and is an error after `limit` zeros.
+    /// Reads bits up to and including the next 1, and returns the number of zeros before it. More than `limit` zeros
+    /// are an error.
     pub(crate) fn zeros(&mut self, limit: u32) -> CodecResult<u32> {
         let mut zeros = 0;
         loop {

@@ -124,7 +124,8 @@ impl Frame {
             )));
         }
         let (components, []) = components.as_chunks::<3>() else { return Err(wrong()) };
-        // Each component has its identifier, its sampling, which must be 1 by 1, and a table that does not exist.
+        // A component has an identifier, sampling factors, which must be 1 by 1, and the number of a table, which
+        // JPEG-LS does not use.
         if components.len() != usize::from(*count)
             || components.iter().any(|[_, sampling, _]| *sampling != 0x11)
         {
@@ -160,7 +161,8 @@ impl Frame {
     }
 }
 
-/// Reads parameters of the code. Other presets are palettes and large dimensions.
+/// Reads a segment with parameters of the code. Other kinds of presets hold palettes or large dimensions, and are
+/// refused.
 fn preset(segment: &[u8]) -> CodecResult<Preset> {
     let &[1, m1, m0, a1, a0, b1, b0, c1, c0, r1, r0] = segment else {
         return Err(CodecError::corrupt("a preset of the image is not supported"));

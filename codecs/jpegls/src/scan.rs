@@ -9,7 +9,7 @@ use crate::parameters::Parameters;
 /// Maximum number of components whose samples alternate.
 pub(crate) const MAX_TOGETHER: usize = 4;
 
-/// The number of contexts: those of the gradients, without their sign.
+/// The number of contexts. Contexts that differ only in the sign of their gradients count as one.
 const CONTEXTS: usize = 365;
 
 /// The bits of the lengths of runs.
@@ -104,7 +104,7 @@ pub(crate) struct Scan<'s> {
     parameters: Parameters,
     bits: Bits<'s>,
     contexts: Vec<Context>,
-    /// Those of runs that end between different neighbours, and between equal ones.
+    /// The statistics of runs that end between different neighbours, and of those that end between equal ones.
     run_contexts: [RunContext; 2],
 }
 
@@ -142,7 +142,8 @@ impl<'s> Scan<'s> {
         Ok(())
     }
 
-    /// Returns the context of a sample, whose sign is that of the first gradient that is not flat; 0 if all are.
+    /// Returns the context of a sample. Its sign is that of the first gradient that is not flat; the context is 0 if
+    /// all gradients are flat.
     fn context(&self, around: Around) -> i32 {
         let Around { left, above, left_above, right_above } = around;
         let gradients = [right_above - above, above - left_above, left_above - left];
@@ -262,7 +263,7 @@ impl<'s> Scan<'s> {
             true => u64::from(self.bits.number(error_bits)?) + 1,
             false => u64::from(zeros) << bits | u64::from(self.bits.number(bits)?),
         };
-        // Both signs of an error have a number.
+        // Each error has two numbers, one for each sign.
         let number = i32::try_from(number).ok().filter(|&number| number <= 2 * range);
         number.ok_or_else(|| CodecError::corrupt("an error of the image is too large"))
     }

@@ -46,7 +46,8 @@ pub(crate) fn next_segment<'s>(rest: &mut &'s [u8]) -> CodecResult<&'s [u8]> {
     segment.get(2..).ok_or_else(|| CodecError::corrupt("a segment of the image is too short"))
 }
 
-/// Removes the bits of a scan from `rest`, which end at the next marker: a byte of ones before a first bit of 1.
+/// Removes the bits of a scan from `rest`. They end at the next marker: a byte `0xff` followed by a byte whose first
+/// bit is 1.
 pub(crate) fn next_scan<'s>(rest: &mut &'s [u8]) -> &'s [u8] {
     let end = rest.windows(2).position(|pair| pair[0] == PREFIX && pair[1] >= 0x80);
     let (scan, after) = rest.split_at(end.unwrap_or(rest.len()));

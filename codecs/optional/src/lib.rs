@@ -14,7 +14,7 @@
 //! The encoded size depends on the elements. Both lists must contain an array-to-bytes codec, in the draft too.
 //! The registry must contain `bool`.
 //!
-//! `optional` is the name in a proposal that is open; documents keep it.
+//! `optional` is the name in an open proposal. A document that uses it is also written with it.
 //!
 //! Source: the crate `zarrs` 0.23, the only other implementation; pull request 33 of the Zarr extension registry.
 

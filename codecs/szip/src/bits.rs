@@ -28,7 +28,7 @@ impl<'b> BitReader<'b> {
         Some(number)
     }
 
-    /// Returns the number of zeros before the next one, which is also read; `None` at the end.
+    /// Reads bits up to and including the next 1, and returns the number of zeros before it; `None` at the end.
     pub(crate) fn zeros(&mut self) -> Option<u32> {
         let mut zeros = 0_u32;
         loop {

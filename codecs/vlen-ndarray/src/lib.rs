@@ -5,8 +5,8 @@
 //! The bytes are those of `vlen-bytes` for the same bytes.
 //!
 //! v2 has the codec as `vlen-array`, whose member `dtype` is the type and the byte order of the numbers; they are
-//! written in little endian. In v3 they are always little endian. The name `vlen-ndarray` is a proposal that is
-//! open.
+//! written in little endian. In v3 they are always little endian. The name `vlen-ndarray` is an open proposal, which
+//! may still change.
 //!
 //! Source: `VLenArray` of numcodecs; pull request 71 of the Zarr extension registry.
 

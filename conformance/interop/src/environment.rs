@@ -146,8 +146,8 @@ pub fn kept() -> PathBuf {
     workspace.join(target).join("interop")
 }
 
-/// Returns the variables for Python to keep compiled modules in a folder: none appear beside the scripts, and no process
-/// compiles one again.
+/// Returns variables that make Python store compiled modules in one folder: none are written next to the scripts, and
+/// later processes reuse them.
 #[must_use]
 pub fn bytecode() -> [(&'static str, OsString); 2] {
     [("PYTHONDONTWRITEBYTECODE", OsString::new()), ("PYTHONPYCACHEPREFIX", kept().join("bytecode").into())]

@@ -257,7 +257,7 @@ fn threads_that_change_one_value_lose_nothing(trial: &Trial) -> Result<(), Strin
     same("changes that are left", value, expected)
 }
 
-/// The first byte is that of the whole value, the second one counts changes.
+/// One thread sets the whole value, whose first byte counts these calls. The others change only the second byte.
 fn a_set_value_survives_conditional_writes(trial: &Trial) -> Result<(), String> {
     trial.set("k", &[0, 0])?;
     on_threads(trial, |trial, thread| {

@@ -47,10 +47,10 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
 /// Chunk indices with one digit and with many, up to the maximum.
 const INDICES: [u64; 6] = [0, 1, 9, 10, 4_294_967_296, u64::MAX];
 
-/// An encoding supports a grid with this number of dimensions or fewer.
+/// Encodings are tried with grids of at most this number of dimensions.
 const MAX_RANK: usize = 32;
 
-/// Text to insert in the place of numbers or separators.
+/// Text that replaces numbers or separators of a key.
 const PARTS: [&str; 17] = [
     "",
     "0",

@@ -69,7 +69,7 @@ fn codecs_with_one_fault_break_the_matching_rule() {
     each_breaks_its_rules(WRONG, register());
 }
 
-/// The processes for hostile input run this test.
+/// The suite starts this test again, in other processes, to decode hostile input.
 #[cfg(target_os = "linux")]
 #[test]
 fn hostile_input_is_decoded_in_a_separate_process() {

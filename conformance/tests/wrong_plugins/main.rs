@@ -27,7 +27,7 @@ const COMMON: &[&str] = &["identifiers", "summary", "examples", "unknown-member"
 /// A rule for codecs with certain names, which its own tests break.
 const FIXTURES: &str = "codec-fixtures";
 
-/// A rule that needs a process for a single rule. A plugin in `crashes` breaks it.
+/// A rule that runs only in a process without other rules. The module `crashes` has a plugin that breaks it.
 const LEAKS: &str = "codec-leaks";
 
 /// Registers a plugin for each name and checks that it breaks exactly its rules. Also checks that each rule is broken

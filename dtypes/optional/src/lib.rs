@@ -11,7 +11,7 @@
 //! In memory, elements have a variable size, as described at [`DataType::optional`], even if those of the inner
 //! type do not. Only the codec `zarrs.optional` stores them: no other program could read the output of `bytes`.
 //!
-//! `optional` is the name in a proposal that is open; documents keep it.
+//! `optional` is the name in an open proposal. A document that uses it is also written with it.
 //!
 //! Source: the crate `zarrs` 0.23, the only other implementation; pull request 33 of the Zarr extension registry.
 

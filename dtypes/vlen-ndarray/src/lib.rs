@@ -6,7 +6,7 @@
 //!
 //! A fill value of v3 is a list of items. In v2 it is 0, which means no items.
 //!
-//! The name `vlen-ndarray` is a proposal for final v3 that is open; another version of it may have other names.
+//! The name `vlen-ndarray` is an open proposal for final v3, which may still change.
 //!
 //! Source: `VLenArray` of numcodecs; pull request 71 of the Zarr extension registry.
 

@@ -1,12 +1,12 @@
 //! The chunk key encoding `fanout`: no prefix has more children than a limit.
 //!
 //! The decimal digits of each index are split into groups, from the end, which are padded with zeros. The number of
-//! groups after the first one precedes them. With groups of 3 digits, the key of chunk (1234, 5) is
+//! groups, not counting the first, precedes them. With groups of 3 digits, the key of chunk (1234, 5) is
 //! `c/1/001/234/0/005`. Folders stay small, and keys have the order of the indices.
 //!
 //! `max_children` is at least 100 and 1000 by default. It is rounded down to a power of ten.
 //!
-//! The encoding is a proposal that is open; another version of it may differ.
+//! The encoding is an open proposal, which may still change.
 //!
 //! Source: pull request 31 of the Zarr extension registry.
 
@@ -83,7 +83,7 @@ impl ChunkKeyEncoding for FanoutKeyEncoding {
         let mut parts = key.split('/');
         let prefix = parts.next();
         let index: Option<Vec<u64>> = (0..rank).map(|_| self.next_index(&mut parts)).collect();
-        // Only the form that is written is a key of a chunk.
+        // A key that `encode` would write in another form does not belong to a chunk.
         Ok(index.filter(|index| {
             let mut written = String::new();
             self.encode(index, &mut written);

@@ -1,9 +1,9 @@
 //! The chunk key encoding `suffix`: appends a suffix to the keys of another encoding.
 //!
 //! With the base encoding `default` and the suffix `.tiff`, the key of chunk (1, 23, 45) is `c/1/23/45.tiff`.
-//! Programs that choose a format by the end of a name open such chunks directly.
+//! Programs that recognize a format by the extension of a file open such chunks directly.
 //!
-//! The encoding is a proposal that is open; another version of it may differ.
+//! The encoding is an open proposal, which may still change.
 //!
 //! Source: pull request 28 of the Zarr extension registry.
 
@@ -47,7 +47,7 @@ impl ChunkKeyEncoding for SuffixKeyEncoding {
     }
 
     fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
-        // The base encoding refuses a number of dimensions for every key.
+        // If the base encoding does not support this number of dimensions, it refuses every key.
         let base = key.strip_suffix(&self.suffix).unwrap_or_default();
         let decoded = self.base.decode(base, rank)?;
         Ok(decoded.filter(|_| key.ends_with(&self.suffix)))

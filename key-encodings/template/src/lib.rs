@@ -1,4 +1,4 @@
-//! The chunk key encoding `template`: keys after a template such as `c/{1}_{0:04}.jpg`.
+//! The chunk key encoding `template`: builds keys from a template such as `c/{1}_{0:04}.jpg`.
 //!
 //! An expression in braces stands for an index: `{0}` for that of the first dimension, `{-1}` for that of the last
 //! one, and `{*}` for all that no other expression names, with `separator` between them. `{0:04}` pads the index with
@@ -7,8 +7,8 @@
 //! Each index must have one expression, and two expressions need a character between them that is not a digit;
 //! otherwise two chunks could have one key. An array whose number of dimensions does not fit is refused.
 //!
-//! The encoding is a proposal that is open; another version of it may differ. Its examples spell the member `format`,
-//! which is also read.
+//! The encoding is an open proposal, which may still change. Its examples call the member `template` `format`; both
+//! names are read.
 //!
 //! Source: pull request 69 of the Zarr extension registry.
 
@@ -39,7 +39,7 @@ const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "template", "configuration": {"template": "{2}-{0}_{1}"}}"#),
 ];
 
-/// Keys after a template.
+/// Builds keys from a template.
 #[derive(Debug, Clone)]
 pub struct TemplateKeyEncoding {
     parts: Vec<Part>,
@@ -51,7 +51,7 @@ impl TemplateKeyEncoding {
     ///
     /// # Errors
     ///
-    /// If the template is not one of the proposal.
+    /// If the template does not have the syntax of the proposal.
     pub fn new(template: &str, separator: Option<String>) -> Result<Self, Invalid> {
         let parts = parse::parts(template)?;
         if parts.iter().any(|part| matches!(part, Part::Rest { .. })) && separator.is_none() {
@@ -74,7 +74,7 @@ impl ChunkKeyEncoding for TemplateKeyEncoding {
 
     fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
         let pattern = self.pattern(rank)?;
-        // Only the form that is written is a key of a chunk.
+        // A key that `encode` would write in another form does not belong to a chunk.
         Ok(pattern.decode(key).filter(|index| {
             let mut written = String::new();
             pattern.encode(index, &mut written);

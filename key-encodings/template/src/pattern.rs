@@ -86,7 +86,7 @@ impl Pattern {
         key.push_str(&self.end);
     }
 
-    /// Returns the numbers in `key`, which may be written in another form.
+    /// Returns the chunk index in `key`, whose numbers may have another padding than `encode` writes.
     pub(crate) fn decode(&self, key: &str) -> Option<Vec<u64>> {
         let mut rest = key.strip_suffix(&*self.end)?;
         let mut chunk_index = vec![0; self.numbers.len()];
@@ -103,7 +103,8 @@ impl Pattern {
     }
 }
 
-/// Returns the number of digits before `next`, whose own digits come before a character that is not a digit.
+/// Returns the number of digits in front of `next`. `next` may begin with digits itself, which end at its first other
+/// character.
 fn digits_before(text: &str, next: &str) -> Option<usize> {
     let not_a_digit = |character: char| !character.is_ascii_digit();
     text.find(not_a_digit)?.checked_sub(next.find(not_a_digit)?)

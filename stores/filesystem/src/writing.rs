@@ -229,7 +229,7 @@ struct Temporary<'p> {
 }
 
 impl<'p> Temporary<'p> {
-    /// Creates a new file. `place` writes another path to `path` at each call.
+    /// Creates a new file. If a path is taken, `place` is called again, which replaces `path` with another path.
     fn create(
         path: &'p mut OsString,
         mut place: impl FnMut(&mut OsString),

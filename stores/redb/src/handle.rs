@@ -76,7 +76,7 @@ impl Handle {
         }
     }
 
-    /// Runs a function in a transaction that writes. A failure of the file closes it: the library refuses to go on
+    /// Runs a function in a transaction that writes. A failure of the file closes it: the library refuses to continue
     /// until the file is opened again.
     pub(crate) fn write(
         &self,

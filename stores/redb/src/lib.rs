@@ -4,7 +4,7 @@
 //! transaction. The version of a value is its SHA-256.
 //!
 //! **Processes.** Any number of processes can read a file, or one can write it. The first write takes the file for this
-//! process until its last store of the file is closed, so a second writer gets an error that says so. Stores of one
+//! process until its last store of the file is closed, so a second writer gets an error. Stores of one
 //! file in one process share it.
 //!
 //! **Crashes.** After a process was killed, the next one finds every value that a finished call wrote. Opening the file

@@ -49,7 +49,7 @@ pub(crate) struct Layout {
     pub(crate) others: Vec<u64>,
     /// The comment of the archive.
     pub(crate) comment: Vec<u8>,
-    /// Whether bytes precede the archive that its offsets do not count.
+    /// Whether the archive is preceded by bytes that its offsets do not count.
     pub(crate) is_shifted: bool,
 }
 
@@ -283,7 +283,7 @@ fn layout(source: &Source, start: u64, end: u64) -> Result<Layout, String> {
     let [.., o0, o1, o2, o3, c0, c1] = fixed;
     let declared = u32::from_le_bytes([o0, o1, o2, o3]);
     let mut comment = vec![0; u16::from_le_bytes([c0, c1]).into()];
-    // A comment that is cut off is not one.
+    // A truncated comment is ignored.
     if source.read_exact_at(&mut comment, end + END as u64).is_err() {
         comment.clear();
     }

@@ -128,7 +128,8 @@ pub(crate) fn verdict(report: &Report, case: &CaseReport) -> Option<Verdict> {
     };
     let most = match case.aim {
         OfFloor(_) | PerSecond(_) => None,
-        // Both are relative to our time, so this is the time of the best peer divided by that of the floor.
+        // `best` and `floor` are relative to our time. Their quotient is the time of the best peer divided by that of
+        // the floor.
         OverBest(_) => best.zip(floor).map(|(best, floor)| best / floor).filter(|most| *most < aim),
     };
     Some(Verdict { found, is_met: reaches(found, aim), most })

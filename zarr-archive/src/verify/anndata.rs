@@ -38,7 +38,8 @@ fn of_columns(nodes: &Nodes, group: &Group) -> Vec<String> {
     missing(nodes, group, &names)
 }
 
-/// Checks a sparse matrix: each stored number has an index, and each row or column of the shape a start.
+/// Checks a sparse matrix: each stored number has an index, and `indptr` has one element more than there are rows or
+/// columns.
 fn of_matrix(nodes: &Nodes, group: &Group, encoding: &str) -> Vec<String> {
     let mut problems = missing(nodes, group, &["data", "indices", "indptr"]);
     let length = |member: &str| match nodes.below(group, member) {

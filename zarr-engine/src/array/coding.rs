@@ -27,7 +27,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// If the grid does not have this chunk, `elements` does not have its size, or they cannot be encoded;
+    /// If the grid does not have this chunk, `elements` does not have the size of the chunk, or they cannot be encoded;
     /// [`Error::NotSupported`] if a codec only decodes, or if the data type is a fallback that must not be written.
     pub fn encode_chunk(&self, index: &[u64], elements: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         self.stored.check_fallback()?;

@@ -28,8 +28,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// If the selection is outside of the array, `bytes` does not have its size, the array is read only, a chunk that
-    /// is partly covered cannot be decoded, a chunk cannot be encoded, or the store fails.
+    /// If the selection is outside of the array, `bytes` does not have the size of the selection, the array is read
+    /// only, a chunk that is partly covered cannot be decoded, a chunk cannot be encoded, or the store fails.
     pub fn write<'s>(&self, selection: impl IntoSelection<'s>, bytes: &[u8]) -> Result<(), Error> {
         self.write_selection(&selection.into_selection(), bytes)
     }

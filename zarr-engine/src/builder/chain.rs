@@ -17,7 +17,8 @@ use crate::error::Error;
 struct Growing<'s> {
     steps: &'s mut Vec<RecipeStep>,
     now: Representation,
-    /// The array whose elements the bytes hold, if the preceding step produced them. Codecs may need it.
+    /// The array that the preceding step encoded to bytes, if it was an array-to-bytes codec. The next codec may need
+    /// its data type, such as the size of an element.
     elements: Option<ArrayRepresentation>,
     /// Errors for codecs that the format does not support. The chain continues after them.
     refused: Vec<Error>,
@@ -202,8 +203,8 @@ fn wants_an_array(member: &str, request: &CodecEntry) -> Error {
     invalid(member, format!("codec `{name}` expects an array, but the preceding codec produces bytes"))
 }
 
-/// Returns the codec for elements of variable size: the one of the objects that v2 has instead, or else the one that
-/// has the name of the data type.
+/// Returns the codec for elements of variable size. If v2 stores the type as objects, it is the codec of these objects;
+/// otherwise, it has the name of the data type.
 fn object_codec(array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
     let in_format = |format| array.data_type.document(format, &ByteOrder::Little).ok();
     let of_objects = in_format(Format::V2).and_then(|document| {

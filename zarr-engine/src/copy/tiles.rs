@@ -115,7 +115,7 @@ impl<'a> Plane<'a> {
     ///
     /// All elements of the plane are in bounds.
     unsafe fn copy(&self, source: *const u8, destination: *mut u8) {
-        // SAFETY: each way copies the elements of the plane, each once.
+        // SAFETY: each branch copies exactly the elements of the plane, which are in bounds.
         unsafe {
             match &self.way {
                 Way::Whole => self.block(source, destination, self.along.count, self.across.count),

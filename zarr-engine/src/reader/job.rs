@@ -101,7 +101,7 @@ pub(super) struct ShardRead<'r> {
     pub(super) nothing_cached: bool,
     /// The offset of the shard in the value.
     pub(super) start: u64,
-    /// The number of its first inner chunk among all inner chunks of the value that are not shards.
+    /// The position of the first inner chunk of this shard among all innermost chunks of the value.
     pub(super) first: u64,
     /// The change count of the value before its index is fetched, if the store counts changes.
     pub(super) changes: Option<ChangeCount>,

@@ -27,7 +27,7 @@ pub(super) struct SubsetPart<'p> {
     pub(super) subset: ArraySubset,
     /// The layout of the decoded subset, per dimension of the chunk.
     layout: Layout,
-    /// The offset in bytes of the first element of the subset, if the chunk had this layout.
+    /// The offset in bytes that the first element of the subset would have if the whole chunk had this layout.
     skipped: usize,
     /// The size of the decoded subset in bytes.
     pub(super) decoded_size: usize,

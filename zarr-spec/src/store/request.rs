@@ -136,8 +136,8 @@ impl GetOptions {
         Self { range, may_cache: true, for_update: false }
     }
 
-    /// Creates options for bytes that the caller replaces, or decodes and passes to a
-    /// [`ChunkCache`](super::ChunkCache).
+    /// Creates options for bytes that a cache should not retain, because the caller will replace them, or will cache
+    /// their decoded form in a [`ChunkCache`](super::ChunkCache).
     #[must_use]
     pub const fn uncached(range: ByteRange) -> Self {
         Self { range, may_cache: false, for_update: false }

@@ -209,7 +209,7 @@ fn number(text: &str) -> Option<i64> {
     is_number.then(|| text.parse().ok())?
 }
 
-/// Turns a part that is present and wrong into `None`.
+/// Separates a missing part of a date, `Some(None)`, from one that is not valid, `None`.
 trait Transposed<T> {
     fn transposed(self) -> Option<Option<T>>;
 }

@@ -9,7 +9,7 @@ use zarr_kit::{ArrayBuilder, Format, Selection};
 
 const FORMATS: [Format; 3] = [Format::V2, Format::V3, Format::V3Draft];
 
-/// Returns codecs by one of their names, and the programs that cannot read them with the reason.
+/// Returns codecs: a name, the configuration, and the programs that cannot read it, each with the reason.
 fn codecs(format: Format) -> Vec<(&'static str, Value, Value)> {
     let not_there = |reader: &str, reason: &str| json!({reader: reason});
     let mut codecs = vec![

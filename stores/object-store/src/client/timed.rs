@@ -66,7 +66,7 @@ pub(crate) struct TimedBody {
     most: Most,
 }
 
-/// How many bytes a body may have. A body without a limit is one whose receiver knows its size.
+/// The maximum size of a body. A body whose receiver checks the size itself has no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Most {
     /// No limit.

@@ -164,9 +164,11 @@ fn conflict(access: &Access, path: &NodePath, key: Key) -> Result<Error, Error> 
     Ok(stored_kind(access, path)?.map_or(Error::Conflict(key), |kind| exists_already(path, kind)))
 }
 
-/// Refuses to create a node at `path` if another node is in the way. If `lists` is true, also lists the folder of the
-/// node, which shows its documents. The folder of a node below a new group is empty, unless another program has created
-/// the node: then its documents are read.
+/// Refuses to create a node at `path` if another node is in the way.
+///
+/// If `lists` is true, also lists the folder of the node, and reads its documents only if the listing contains one. Below
+/// a group that this context created, the folder is not listed but taken to be empty. The documents are then read, because
+/// another program may have created the node.
 pub(super) fn check(access: &Access, path: &NodePath, lists: bool) -> Result<Checked, Error> {
     let Above { groups, state } = access.groups_above(path);
     let is_new = !access.is_local() && access.new_groups.cover(&access.context, path);

@@ -16,7 +16,7 @@ struct Shown<'a> {
     run: &'a mut dyn RunChain,
 }
 
-/// Lends chains to the other side during `call`. `run` runs them.
+/// Lends chains to the other side during `call`. When the other side encodes or decodes with one, `run` does it.
 pub(crate) fn show_chains<R>(
     chains: &[CodecChain],
     run: &mut dyn RunChain,

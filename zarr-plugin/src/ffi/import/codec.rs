@@ -154,7 +154,7 @@ impl ForeignCodec {
             called?;
             (left.0?, left.1?, left.2?)
         };
-        // An equal type is used directly instead of through the other side.
+        // If the data type does not change, the type of this side is used: calls to the other side are slower.
         let data_type = data_type.filter(|other| other.name() != array.data_type.name());
         let chain_array = array_of_json(&described, data_type.unwrap_or(array.data_type.clone()), array);
         let documents: Option<Vec<_>> =

@@ -36,7 +36,7 @@ fn stored_hierarchies_of_other_writers_are_whole() {
     assert!(count > 100, "{count}");
 }
 
-/// Stores in which nothing can be found: their programs do not store Zarr documents.
+/// Stores that cannot be opened: they do not contain Zarr documents.
 const UNOPENED: &[&str] = &["icechunk"];
 
 /// The data sets that programs of users wrote are whole, and their copies have the same digest.

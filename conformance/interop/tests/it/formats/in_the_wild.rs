@@ -172,7 +172,7 @@ fn put_refused(text: &mut String, ours: &[Attempt<'_>]) {
     }
 }
 
-/// Lists the arrays of which programs return other elements, or that end them.
+/// Lists the arrays for which a program returns wrong elements, crashes or does not end.
 fn put_wrong(text: &mut String, programs: &[Program], attempts: &[Vec<Attempt<'_>>]) {
     text.push_str("\n### Not right, and not refused\n\n| reader | array | outcome |\n|---|---|---|\n");
     for (program, attempts) in programs.iter().zip(attempts) {
