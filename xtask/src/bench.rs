@@ -257,13 +257,17 @@ fn environment_of_copying(
 /// Installs a release wheel of the Python package into the environment of the programs.
 fn install_package(workspace: &Workspace, output: &Path, interpreter: &Path) -> Result<(), String> {
     let package = Package::in_environment(workspace, interpreter.to_owned(), output, "release");
-    for mut command in [package.build()?, package.install()?] {
-        let status = command.status().map_err(|error| format!("the Python package: {error}"))?;
-        if !status.success() {
-            return Err("the wheel of the Python package cannot be built or installed".to_owned());
-        }
+    finish("build", package.build()?)?;
+    // The wheel exists now.
+    finish("install", package.install()?)
+}
+
+fn finish(verb: &str, mut command: Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("the Python package: {error}"))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("cannot {verb} the wheel of the Python package")),
     }
-    Ok(())
 }
 
 /// Builds the Rust programs as their users do. Builds them separately, because cargo would otherwise unify the features of

@@ -91,20 +91,16 @@ impl Float {
     /// Replaces NaNs in native byte order.
     fn settle(self, bytes: &mut [u8]) {
         macro_rules! settle {
-            ($number:ty) => {
+            ($number:ty) => {{
+                let canonical = <$number>::from_le_bytes(lower_bytes(self.nan));
+                let largest = <$number>::from_le_bytes(lower_bytes(self.largest));
+                // Every element is written, so that the loop has no branches and compiles to vector instructions.
                 for bytes in bytes.as_chunks_mut().0 {
-                    const MAGNITUDE: $number = <$number>::MAX >> 1;
                     let bits = <$number>::from_ne_bytes(*bytes);
-                    // The constants have the size of the number.
-                    let is_nan = u64::from(bits & MAGNITUDE) > self.largest;
-                    if is_nan {
-                        let nan = self.nan.to_le_bytes();
-                        let mut canonical = [0; size_of::<$number>()];
-                        canonical.copy_from_slice(&nan[..size_of::<$number>()]);
-                        *bytes = <$number>::from_le_bytes(canonical).to_ne_bytes();
-                    }
+                    let is_nan = bits & (<$number>::MAX >> 1) > largest;
+                    *bytes = if is_nan { canonical } else { bits }.to_ne_bytes();
                 }
-            };
+            }};
         }
         match self.size {
             1 => settle!(u8),
@@ -113,6 +109,11 @@ impl Float {
             _ => settle!(u64),
         }
     }
+}
+
+/// Returns the lower bytes of a number, in little-endian order.
+fn lower_bytes<const N: usize>(number: u64) -> [u8; N] {
+    std::array::from_fn(|at| number.to_le_bytes()[at])
 }
 
 impl Canonical {

@@ -6,6 +6,8 @@
 
 use std::ops::{AddAssign, Range};
 
+use multiversion::multiversion;
+
 /// The increment of SplitMix64.
 const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -31,17 +33,15 @@ impl ValueSum {
             rest = others;
         }
         let (words, last) = rest.as_chunks();
-        for word in words {
-            self.add_word(number, u64::from_le_bytes(*word));
-            number += 1;
-        }
+        self.0 = self.0.wrapping_add(sum_of_words(number, words));
+        number += words.len() as u64;
         if !last.is_empty() {
             self.add_word(number, word_of(0, last));
         }
     }
 
     fn add_word(&mut self, number: u64, word: u64) {
-        self.0 = self.0.wrapping_add(u128::from(word).wrapping_mul(coefficient(number)));
+        self.0 = self.0.wrapping_add(term(number, word));
     }
 }
 
@@ -49,6 +49,44 @@ impl AddAssign for ValueSum {
     fn add_assign(&mut self, other: Self) {
         self.0 = self.0.wrapping_add(other.0);
     }
+}
+
+/// The number of words that are added side by side.
+const LANES: usize = 4;
+
+/// Returns the sum of consecutive words, the first of which has this number in the stream.
+///
+/// A processor with AVX-512DQ multiplies several words in one instruction, which triples the speed.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl"))]
+fn sum_of_words(number: u64, words: &[[u8; 8]]) -> u128 {
+    let (groups, rest) = words.as_chunks::<LANES>();
+    let mut state = state_of(number);
+    let mut lower = [0_u128; LANES];
+    let mut upper = [0_u64; LANES];
+    for group in groups {
+        for lane in 0..LANES {
+            let word = u64::from_le_bytes(group[lane]);
+            let first = mixed(state);
+            let second = mixed(state.wrapping_add(INCREMENT));
+            lower[lane] = lower[lane].wrapping_add(u128::from(word) * u128::from(first));
+            upper[lane] = upper[lane].wrapping_add(word.wrapping_mul(second));
+            state = state.wrapping_add(INCREMENT.wrapping_mul(2));
+        }
+    }
+    let mut sum = 0_u128;
+    for (lower, upper) in lower.into_iter().zip(upper) {
+        sum = sum.wrapping_add(lower).wrapping_add(u128::from(upper) << 64);
+    }
+    let first = number.wrapping_add((groups.len() * LANES) as u64);
+    for (number, word) in (first..).zip(rest) {
+        sum = sum.wrapping_add(term(number, u64::from_le_bytes(*word)));
+    }
+    sum
+}
+
+/// Returns the summand of a word.
+fn term(number: u64, word: u64) -> u128 {
+    u128::from(word).wrapping_mul(coefficient(number))
 }
 
 /// Returns the word with these bytes at `position`, and zeros elsewhere.
@@ -61,9 +99,14 @@ fn word_of(position: usize, bytes: &[u8]) -> u64 {
 /// Returns the coefficient of a word: the outputs `2 * number` and `2 * number + 1` of SplitMix64 with the seed 0, the
 /// first as the lower half.
 fn coefficient(number: u64) -> u128 {
-    let first = INCREMENT.wrapping_mul(number.wrapping_mul(2).wrapping_add(1));
+    let first = state_of(number);
     let upper = u128::from(mixed(first.wrapping_add(INCREMENT)));
     upper << 64 | u128::from(mixed(first))
+}
+
+/// Returns the state of SplitMix64 for the lower half of a coefficient.
+fn state_of(number: u64) -> u64 {
+    INCREMENT.wrapping_mul(number.wrapping_mul(2).wrapping_add(1))
 }
 
 /// The output function of SplitMix64.
