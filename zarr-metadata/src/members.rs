@@ -173,8 +173,13 @@ fn describe(value: &Value) -> String {
 }
 
 /// Tolerates a violation of the specification with a warning, except in strict mode.
-pub(super) fn tolerate(reading: &Reading, error: DocumentError) -> Result<(), DocumentError> {
-    reading.tolerate(error.to_string()).map_err(|_same| error)
+pub(super) fn tolerate(reading: &Reading, mut error: DocumentError) -> Result<(), DocumentError> {
+    if reading.mode() == Mode::Strict {
+        error.reason += " (accepted when reading, except in strict mode)";
+        return Err(error);
+    }
+    reading.warn(error.to_string());
+    Ok(())
 }
 
 /// Tolerates a form of another generation with a warning, only in compatibility mode.

@@ -66,11 +66,12 @@ impl Ragged {
         Self::new(inner, sizes)
     }
 
-    /// Returns a data type of this kind that is known only by its document, such as that of the program in a loaded plugin.
+    /// Returns `data_type` as this type. If it is another Rust type, such as a data type of the program in a loaded
+    /// plugin, a new one is created from its document.
     ///
     /// # Errors
     ///
-    /// As for [`Ragged::parse`]. `Ok(None)` stands for another data type.
+    /// As for [`Ragged::parse`]. Returns `Ok(None)` for another data type.
     pub fn of(data_type: &dyn DataType, creation: &Creation<'_>) -> DataTypeResult<Option<Self>> {
         if let Some(ragged) = data_type.downcast_ref::<Self>() {
             return Ok(Some(ragged.clone()));
@@ -97,9 +98,7 @@ impl Ragged {
     pub fn new(inner: Arc<dyn DataType>, inner_shape: Vec<usize>) -> DataTypeResult<Self> {
         let Elements::Fixed { size: size @ 1.., units: Units::Uniform(unit) } = inner.elements() else {
             let name = inner.name();
-            return Err(
-                Invalid::new(format!("data type `{name}` is not a number, so lists do not have it")).into()
-            );
+            return Err(Invalid::new(format!("expected a data type of numbers, found `{name}`")).into());
         };
         let item_size = inner_shape.iter().try_fold(size, |size, &length| size.checked_mul(length));
         let item_size = item_size.filter(|size| (1..=MAX_ELEMENT_SIZE).contains(size));

@@ -126,7 +126,7 @@ impl<N: Operand> Sides<N> {
         if N::of(&*array.data_type) != Some(self.decoded) {
             let name = array.data_type.name();
             return Err(CodecError::Unsupported(format!(
-                "it was created for another data type than `{name}`"
+                "it was created for a data type other than `{name}`"
             )));
         }
         let largest = usize::MAX / self.decoded.size().max(self.encoded.size());

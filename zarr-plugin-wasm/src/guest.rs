@@ -112,7 +112,7 @@ impl Guest {
             Ok(text) => String::from_utf8_lossy(&text).into_owned(),
             Err(failure) => failure.message,
         };
-        Err(Failure::new(status, if text.is_empty() { "it does not say why".to_owned() } else { text }))
+        Err(Failure::new(status, if text.is_empty() { "it gives no reason".to_owned() } else { text }))
     }
 
     /// Takes the warnings of the last call.
@@ -291,7 +291,7 @@ fn stopped(error: &wasmi::Error, state: &State) -> Failure {
         );
     trapped(if is_out_of_fuel {
         format!(
-            "it ran for longer than {} units of fuel, the limit of this call: {FUEL_PER_CALL}, plus {FUEL_PER_BYTE} for each \
+            "it used more than {} units of fuel, the limit of this call: {FUEL_PER_CALL}, plus {FUEL_PER_BYTE} for each \
              byte of input and output (an instruction takes 1, a call {FUEL_OF_A_CALL})",
             state.fuel
         )

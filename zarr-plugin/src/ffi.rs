@@ -201,7 +201,7 @@ pub(crate) unsafe fn outcome(status: i32, err: &mut Buf) -> Result<(), Failure> 
         Err(failure) => return Err(Failure::broken(failure.message)),
     };
     let status = if status == Failure::BROKEN { abi::INTERNAL } else { status };
-    Err(Failure::new(status, if text.is_empty() { "it does not say why".to_owned() } else { text }))
+    Err(Failure::new(status, if text.is_empty() { "it gives no reason".to_owned() } else { text }))
 }
 
 pub(crate) fn lend(bytes: &[u8]) -> Str {

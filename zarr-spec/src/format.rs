@@ -152,10 +152,12 @@ impl Reading {
     ///
     /// # Errors
     ///
-    /// `what` itself, in strict mode.
+    /// `what`, in strict mode, which writing always uses. The message adds that reading accepts the form.
     pub fn tolerate(&self, what: impl Into<String>) -> Result<(), Invalid> {
         match self.mode {
-            Mode::Strict => Err(Invalid::new(what)),
+            Mode::Strict => {
+                Err(Invalid::new(format!("{} (accepted when reading, except in strict mode)", what.into())))
+            }
             Mode::Lenient | Mode::Compatibility => {
                 self.warn(what);
                 Ok(())

@@ -99,7 +99,7 @@ pub(crate) enum Verb {
     Du(Du),
     /// Show what a node contains: dimensions, coordinates, chunks, sizes, conventions and children.
     ///
-    /// The ranges of coordinates are decoded by the CF conventions. Of an unreadable node, all metadata and the reasons
+    /// The ranges of coordinates are decoded by the CF conventions. For an unreadable node, all metadata and the reasons
     /// are shown.
     #[command(after_long_help = examples::INFO)]
     Info(Info),
@@ -152,8 +152,7 @@ pub(crate) enum Verb {
     ///
     /// Values are stored without further compression, metadata documents first, as OME-Zarr recommends
     /// (RFC-9; such archives end in `.ozx`). The archive appears under its name only when it is complete.
-    /// Archives can be read wherever a STORE is expected, but not changed: copy the archive to a folder,
-    /// change that, and pack it again.
+    /// A verb that changes a STORE can also change an archive in a local file. Archives in other stores are read only.
     #[command(after_long_help = examples::PACK)]
     Pack(Pack),
     /// Write references to the stored values of a hierarchy, as kerchunk does.
@@ -167,8 +166,8 @@ pub(crate) enum Verb {
     ///
     /// Prints the URL. Each value is at its key: `zarrctl tree URL`, zarr-python, web pages and curl read it. Clients
     /// can ask for a byte range, and for a value only if it changed. Nothing is listed, so readers need paths or
-    /// consolidated metadata. Everybody who reaches the address can read: by default, programs on this machine, and
-    /// pages in its browsers.
+    /// consolidated metadata. Every program that can reach the address can read: by default, programs on this machine,
+    /// and pages in its browsers.
     #[cfg(feature = "serve")]
     #[command(after_long_help = examples::SERVE)]
     Serve(Serve),
@@ -221,9 +220,10 @@ pub(crate) enum Verb {
     /// Check a store for damage: documents, chunks, consolidated metadata and leftovers.
     ///
     /// Finds documents that are unreadable or contradict one another; empty, truncated, undecodable and
-    /// wrong-sized chunks; nodes without a parent group; values that belong to no node; and differences from a
-    /// manifest of `digest`. Prints the findings and counts the chunks of each array. In pictures, `.` is
-    /// missing, `#` stored, `+` partly stored, `o` all fill value and `X` damaged.
+    /// wrong-sized chunks; nodes without a parent group; values that belong to no node; coordinates, OME-Zarr and
+    /// AnnData metadata that contradict the arrays; and differences from a manifest of `digest`. Prints the
+    /// findings and counts the chunks of each array. In pictures, `.` is missing, `#` stored, `+` partly stored,
+    /// `o` all fill value and `X` damaged.
     ///
     /// Damage that no codec detects is found only with a manifest. The exit status is 3 for damage.
     #[command(after_long_help = examples::VERIFY)]

@@ -59,7 +59,7 @@ impl BitshuffleElements {
         if array.data_type.elements().size() != Some(self.item_size) {
             let name = array.data_type.name();
             return Err(CodecError::Unsupported(format!(
-                "the codec was created for another data type than `{name}`"
+                "the codec was created for a data type other than `{name}`"
             )));
         }
         array.element_count().and_then(|count| count.checked_mul(self.item_size)).ok_or_else(|| {

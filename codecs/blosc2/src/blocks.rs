@@ -8,14 +8,14 @@ use crate::streams::{Stream, Streams, largest_decoded_size, next_stream};
 /// The size of the position of a block.
 const WORD: usize = 4;
 
-/// The maximum size of a chunk that repeats one value, if its size is not known otherwise: a few bytes could claim any
-/// size.
+/// The maximum decoded size of a chunk that repeats one value, if the array does not determine the size: a few bytes
+/// could declare any size.
 const MAX_REPEATED: usize = 16 << 20;
 
 /// Decodes the content of a chunk.
 pub(crate) fn decode(header: &Header, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
     let content = encoded.get(header.content_at..).unwrap_or_default();
-    let wrong_size = || CodecError::corrupt("the content of the chunk does not have its size");
+    let wrong_size = || CodecError::corrupt("the content of the chunk is shorter than its header declares");
     let repeated = match header.content {
         Content::Blocks => Blocks::new(header, encoded)?.check()?,
         Content::Stored if content.len() < header.size => return Err(wrong_size()),

@@ -84,7 +84,7 @@ impl Floatpred {
         if Number::of(&*array.data_type) != Some(self.number) {
             let name = array.data_type.name();
             return Err(CodecError::Unsupported(format!(
-                "the codec was created for another data type than `{name}`"
+                "the codec was created for a data type other than `{name}`"
             )));
         }
         Rows::new(&array.shape, self.axis, self.distance, self.number.size())

@@ -81,7 +81,7 @@ impl ImagecodecsDelta {
         if Number::of(&*array.data_type) != Some(self.number) {
             let name = array.data_type.name();
             return Err(CodecError::Unsupported(format!(
-                "the codec was created for another data type than `{name}`"
+                "the codec was created for a data type other than `{name}`"
             )));
         }
         Runs::new(&array.shape, self.axis, self.number.size())

@@ -38,7 +38,9 @@ pub(crate) struct Parameters {
 impl Parameters {
     /// Returns the parameters of a scan of samples of `precision` bits, from 2 to 16.
     pub(crate) fn new(precision: u32, near: i32, preset: Preset) -> CodecResult<Self> {
-        let wrong = |name: &str, value: i32| CodecError::corrupt(format!("the parameter {name} is {value}"));
+        let wrong = |name: &str, value: i32| {
+            CodecError::corrupt(format!("the parameter {name} is {value}, which is out of range"))
+        };
         let all_bits = (1 << precision) - 1;
         let largest = if preset.largest == 0 { all_bits } else { preset.largest };
         if !(1..=all_bits).contains(&largest) {
@@ -69,7 +71,7 @@ impl Parameters {
     }
 }
 
-/// Returns the number of bits that count `count` values.
+/// Returns the number of bits that represent `count` different values.
 fn bits(count: i32) -> u32 {
     count.unsigned_abs().next_power_of_two().ilog2()
 }

@@ -123,12 +123,12 @@ impl PackBits {
         Ok(Self { data_type: name, component: Component { first, last, ..component }, padding_encoding })
     }
 
-    /// Returns the number of elements, of bytes of their bits, and of unused bits in these.
+    /// Returns the number of elements, the size of their bits in bytes, and the number of unused bits in the last byte.
     fn sizes(&self, array: &ArrayRepresentation) -> Result<(usize, usize, u8), CodecError> {
         if array.data_type.name() != self.data_type {
             let name = array.data_type.name();
             return Err(CodecError::Unsupported(format!(
-                "the codec was created for another data type than `{name}`"
+                "the codec was created for a data type other than `{name}`"
             )));
         }
         let count = array.element_count().filter(|count| count.checked_mul(self.component.size()).is_some());

@@ -320,7 +320,10 @@ def of_predictors() -> Iterator[str]:
 
 
 def by_bitshuffle(blocksize: int, given: np.ndarray) -> str:
-    """Returns a row for the codec of v3. Its decoder takes elements for bytes, so that this is what it encoded."""
+    """Returns a row for the codec of v3.
+
+    The functions of imagecodecs encode and check it, because the codec itself decodes all elements as bytes.
+    """
     encoded = imagecodecs.bitshuffle_encode(given, itemsize=given.dtype.itemsize, blocksize=blocksize).tobytes()
     if imagecodecs.bitshuffle_decode(encoded, itemsize=given.dtype.itemsize, blocksize=blocksize) != given.tobytes():
         raise ValueError("bitshuffle")

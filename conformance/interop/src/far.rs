@@ -138,7 +138,7 @@ impl FarStore {
         *locked(&self.0.sets.wanted) = writes;
     }
 
-    /// As [`Self::gather`], for requests outside of batches other than writes of values.
+    /// As [`Self::gather`], for single requests that are not writes of values, such as reads outside of a batch.
     pub fn gather_alone(&self, requests: usize) {
         *locked(&self.0.alone.wanted) = requests;
     }

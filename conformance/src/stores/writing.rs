@@ -88,7 +88,11 @@ pub(super) const RULES: &[StoreRule] = &[
     ),
     (rule("D3-STORE-32", Level::L1, "The listings agree."), Needs::Listing, the_listings_agree),
     (
-        rule("store-commit", Level::L1, "A commit keeps every change before it, and changes go on after it."),
+        rule(
+            "store-commit",
+            Level::L1,
+            "A commit stores all earlier changes, and the store accepts changes after it.",
+        ),
         Needs::Erasing,
         a_commit_keeps_every_change,
     ),

@@ -50,7 +50,8 @@ const ROOM: u64 = 64 << 20;
 /// The stack of a library's thread, in bytes; one thread per processor is allowed.
 const STACK: u64 = 8 << 20;
 
-/// The distance of the second limit in bytes, which covers all sizes of four bytes.
+/// The difference between the first and the second limit in bytes. It is larger than every size that four bytes
+/// represent.
 const FURTHER: u64 = 5 << 30;
 
 /// The time limit for all hostile input of one codec, which takes at most a second.

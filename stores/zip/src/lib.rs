@@ -97,7 +97,7 @@ impl ZipStore {
         let file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let shown = printable_path(path);
-                let what = format!("`{shown}` does not exist; to create a zip archive, pack another store");
+                let what = format!("`{shown}` does not exist; `LocalZipStore` creates zip archives");
                 return Err(Invalid::new(what).into());
             }
             file => file.map_err(opening)?,

@@ -131,7 +131,8 @@ impl Archive {
         StoreError::io(operation, self.path.display().to_string(), error)
     }
 
-    /// Reads the directory, if it was not read before or the archive was replaced, and nothing is uncommitted.
+    /// Reads the directory if it has not been read, or if the archive was replaced. Does nothing while changes are not
+    /// committed.
     fn open(&self) -> StoreResult<()> {
         let mut state = self.exclusive();
         let now = FileState::at(&self.path).map_err(|error| self.failed("opening", error))?;
@@ -154,7 +155,7 @@ impl Archive {
                 Some(session) if session.is_own() => return change(&state, session),
                 Some(_) => {
                     let what =
-                        "it was changed before this process was forked; only the first process can go on";
+                        "it was changed before this process was forked; only the first process can change it";
                     return Err(self.failed("writing", what));
                 }
                 None => {}
@@ -187,7 +188,8 @@ impl Archive {
         let Some(current) = session.as_mut().filter(|session| session.is_own()) else { return Ok(()) };
         if let Err(error) = current.compact() {
             *session = None;
-            let what = format!("{error}; the archive is as it was, and its changes are lost");
+            let what =
+                format!("{error}; the archive is unchanged, and the changes since the last commit are lost");
             return Err(self.failed("writing", what));
         }
         let replaced = self.replace(base, file, current);
@@ -198,7 +200,7 @@ impl Archive {
         self.sync_name().map_err(|error| self.failed("syncing", error))
     }
 
-    /// Completes the file of a session and replaces the archive with it, which is read before.
+    /// Completes the file of a session, reads its directory again, and replaces the archive with it.
     fn replace(
         &self,
         base: &ZipStore,
@@ -265,7 +267,7 @@ impl Drop for Archive {
 }
 
 impl State {
-    /// Returns what `read` returns for the entry of a key and the bytes that it is in; `None` if the key is missing.
+    /// Calls `read` with the entry of a key and the file that contains it. Returns `None` if the key is missing.
     fn with<T>(&self, key: &Key, read: impl FnOnce(&Entry, &Source) -> T) -> Option<T> {
         if let Some(session) = &self.session {
             let change = session.changes().get(key).cloned();
@@ -280,7 +282,7 @@ impl State {
         self.with(key, |entry, _| self.base.version_of(entry))
     }
 
-    /// Returns the version of a value with these changes, which are locked.
+    /// Returns the version of a value after `changes`, whose lock the caller holds.
     fn current(&self, changes: &Changes, key: &Key) -> Option<Version> {
         match changes.get(key) {
             Some(change) => change.as_ref().map(|entry| self.base.version_of(entry)),
@@ -288,7 +290,7 @@ impl State {
         }
     }
 
-    /// Notes that a value is erased if the archive has the key, or forgets a new one.
+    /// Erases a value: marks a key of the archive as erased, and removes a key that only `changes` have.
     fn erase(&self, changes: &mut Changes, key: &Key) {
         match self.base.entries.find(key) {
             Some(_) => changes.insert(key.clone(), None),

@@ -26,7 +26,7 @@ const LOCK: &str = ".lock";
 /// The number of bytes that are moved at a time.
 const PIECE: usize = 1 << 20;
 
-/// The values of replaced and erased new entries are removed if they are at least this part of all new ones.
+/// The gaps of replaced and erased new entries are closed if they take at least an eighth of all new bytes.
 const UNUSED: u64 = 8;
 
 /// The changes since the last commit: the new entry of a key, or `None` if it was erased.
@@ -56,7 +56,7 @@ struct Tail {
 impl Session {
     /// Begins to change the archive at `path`, which `old` has read if it exists.
     ///
-    /// `check` runs when no other program can change the archive any more.
+    /// `check` runs once no other program can change the archive.
     ///
     /// # Errors
     ///
@@ -69,13 +69,14 @@ impl Session {
         let begin = old.entries.layout().records.start;
         if old.entries.layout().is_shifted {
             return Err(
-                "bytes precede the archive that its offsets do not count; copy it to a new one".into()
+                "the archive is preceded by bytes that its offsets do not count; copy it to a new archive"
+                    .into(),
             );
         }
         let path = temporary(archive, "");
         let lock = Lock::take(temporary(archive, LOCK))?;
         check()?;
-        // No other process uses a file of this name: one that was killed left it.
+        // The lock excludes other processes, so an existing file of this name was left by one that was killed.
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
         let source = Source::File(File::open(&path)?.into(), u64::MAX);
         let session = Self {
@@ -131,7 +132,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// If the file cannot be written. The next value then takes the place.
+    /// If the file cannot be written. The next value then overwrites this one.
     pub(crate) fn append(&self, key: &Key, value: &[u8]) -> io::Result<Arc<Entry>> {
         let size = value.len() as u64;
         let crc32 = crc32fast::hash(value);
@@ -146,7 +147,7 @@ impl Session {
         Ok(Arc::new(Entry::stored(key.clone(), offset, header_size, size, crc32)))
     }
 
-    /// Moves new entries to the place of those that were replaced or erased, if these are many.
+    /// Closes the gaps that replaced and erased new entries left, if the gaps are large enough ([`UNUSED`]).
     ///
     /// # Errors
     ///
@@ -180,7 +181,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// If the file cannot be written. The session can go on.
+    /// If the file cannot be written. The session can still be used.
     pub(crate) fn complete(&mut self, old: &ZipStore) -> Result<usize, BoxError> {
         let changes = self.changes.get_mut().unwrap_or_else(PoisonError::into_inner);
         let tail = self.tail.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -216,7 +217,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// If the file cannot be renamed. The session can go on.
+    /// If the file cannot be renamed. The session can still be used.
     pub(crate) fn replace(&self, archive: &Path) -> io::Result<()> {
         match fs::metadata(archive) {
             Ok(old) => fs::set_permissions(&self.path, old.permissions())?,

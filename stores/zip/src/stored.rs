@@ -69,7 +69,7 @@ impl StoredArchive {
         let found = store.get(&key, GetOptions::uncached(ByteRange::Last(TAIL)), &mut output)?;
         let Some(found) = found else {
             let place = place(&*store, &key);
-            let what = format!("`{place}` does not exist; to create a zip archive, pack another store");
+            let what = format!("`{place}` does not exist; zip archives can be created only in local files");
             return Err(Invalid::new(what).into());
         };
         let size = found.size;
@@ -101,7 +101,7 @@ impl StoredArchive {
         }
     }
 
-    /// Reads everything from `start` to the tail into memory: the first byte that the tail lacks is in the directory.
+    /// Reads the directory, which begins at `start`, up to the tail, which is in memory already. Returns both.
     fn read_directory(&self, start: u64) -> Result<&Piece, BoxError> {
         let mut bytes = self.fetch(start..self.tail.offset)?.to_vec();
         bytes.extend_from_slice(&self.tail.bytes);

@@ -315,7 +315,7 @@ fn an_endless_loop_is_an_error_that_names_the_limit() {
     let error = Module { decode: forever, ..GOOD }.error();
     // The call has 3 bytes of input and 100 bytes of output.
     let limit =
-        "plugin hostile 1.0.0 failed: it ran for longer than 100103000 units of fuel, the limit of this call";
+        "plugin hostile 1.0.0 failed: it used more than 100103000 units of fuel, the limit of this call";
     assert!(error.contains(limit), "{error}");
     for module in [
         Module { entry: forever, ..GOOD },
@@ -323,7 +323,7 @@ fn an_endless_loop_is_an_error_that_names_the_limit() {
         Module { more: "(func (export \"_initialize\") (loop $again (br $again)))", ..GOOD },
     ] {
         let refusal = module.refusal();
-        assert!(refusal.to_string().contains("it ran for longer than 100000000 units of fuel"), "{refusal}");
+        assert!(refusal.to_string().contains("it used more than 100000000 units of fuel"), "{refusal}");
     }
     let error = Module { create: forever, ..GOOD }.create().unwrap_err().to_string();
     assert!(error.contains("units of fuel"), "{error}");
@@ -404,7 +404,7 @@ fn the_reported_output_is_checked_against_the_lent_memory() {
     }
     // A `reserve` call for an unknown output.
     let error = Module { decode: &reserve("$from", "1"), ..GOOD }.error();
-    assert!(error.contains("it does not say why"), "{error}");
+    assert!(error.contains("it gives no reason"), "{error}");
 }
 
 /// The engine knows the size of a chunk, but not the size of its encoded form.

@@ -107,7 +107,7 @@ fn an_array_to_array_codec_describes_its_encoded_array() {
     codec.decode(&decoded, encoded.written(), &mut again).unwrap();
     assert_eq!(again.written(), elements);
     let error = codec.decode(&decoded, &elements[1..], &mut Output::exactly(24)).unwrap_err();
-    assert!(error.to_string().contains("plugin kinds 1.0.0: it does not say why"), "{error}");
+    assert!(error.to_string().contains("plugin kinds 1.0.0: it gives no reason"), "{error}");
     let (refused, _) = create(&registry, "example.flat", &Representation::Array(array(&[12])));
     let error = refused.unwrap_err();
     assert!(matches!(&error, CodecError::Unsupported(_)), "{error}");
@@ -133,7 +133,7 @@ fn an_array_to_bytes_codec_declares_its_encoded_size() {
     codec.decode(&large, &turned, &mut again).unwrap();
     assert!(again.written() == elements);
     let error = codec.encode(&large, &elements, &mut Output::at_most(239_999)).unwrap_err();
-    assert!(error.to_string().contains("it does not say why"), "{error}");
+    assert!(error.to_string().contains("it gives no reason"), "{error}");
 }
 
 #[test]

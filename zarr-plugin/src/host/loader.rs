@@ -279,7 +279,7 @@ impl Loader {
     ///
     /// # Errors
     ///
-    /// If it is not used.
+    /// The reason why the plugin cannot be used.
     pub fn open<'c>(&self, candidate: &'c Candidate) -> Result<&'c Library, Refusal> {
         let Permitted { manifest, platform, file, pin } = self.allowed(candidate)?;
         let opened = candidate.opened.get_or_init(|| {

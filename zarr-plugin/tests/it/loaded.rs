@@ -419,10 +419,10 @@ fn a_failure_of_a_plugin_is_not_reported_as_corrupt_data() {
     let (corrupt, _) = both(2);
     assert!(matches!(corrupt, CodecError::Corrupt(_)), "{corrupt:?}");
     for (status, message) in [
-        (5, "plugin xor-c 1.2.0 failed: it does not say why"),
-        (6, "plugin xor-c 1.2.0 failed: it was stopped: it does not say why"),
-        (7, "plugin xor-c 1.2.0 failed: it panicked: it does not say why"),
-        (8, "plugin xor-c 1.2.0 failed: it does not say why"),
+        (5, "plugin xor-c 1.2.0 failed: it gives no reason"),
+        (6, "plugin xor-c 1.2.0 failed: it was stopped: it gives no reason"),
+        (7, "plugin xor-c 1.2.0 failed: it panicked: it gives no reason"),
+        (8, "plugin xor-c 1.2.0 failed: it gives no reason"),
     ] {
         let (decoding, encoding) = both(status);
         assert!(is_fault(&decoding), "{status}: {decoding:?}");

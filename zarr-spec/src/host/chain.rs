@@ -258,8 +258,8 @@ impl Builder<'_> {
         if self.creation.format == Format::V3 {
             let place = before.map_or_else(|| "the end".to_owned(), |codec| format!("`{codec}`"));
             self.creation.reading.tolerate(format!(
-                "no codec turns the array into bytes before {place}; expected one such as `bytes` (without it, elements \
-                 are read as little endian, as in documents of early 2023)"
+                "no codec turns the array into bytes before {place}; expected one such as `bytes`; without it, elements \
+                 are read as little endian, as in documents of early 2023"
             ))?;
         }
         let order = array.byte_order.clone();

@@ -104,7 +104,7 @@ pub(crate) enum VerifyLevel {
 
 #[derive(Debug, Args)]
 pub(crate) struct Repair {
-    /// Folder, URL or JSON description of a store
+    /// Folder, archive, URL or JSON description of a store
     pub(crate) store: String,
     /// Run the plan. Without this option, it is only printed
     #[arg(long)]

@@ -9,7 +9,7 @@ use crate::values;
 
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
-    /// Stores to copy from, and the store to copy to
+    /// Stores to copy from
     #[arg(value_name = "SRC", required = true)]
     pub(crate) sources: Vec<String>,
     /// Store to copy to

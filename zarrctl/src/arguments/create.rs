@@ -8,7 +8,7 @@ use crate::values::{self, Codec, Member, Shape};
 
 #[derive(Debug, Args)]
 pub(crate) struct Create {
-    /// Folder, URL or JSON description of a store; a new hierarchy is created if there is none
+    /// Folder, archive, URL or JSON description of a store; a new hierarchy is created if there is none
     pub(crate) store: String,
     /// Path of the array or group
     pub(crate) path: String,

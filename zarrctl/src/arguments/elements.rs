@@ -99,7 +99,8 @@ pub(crate) struct Put {
     )]
     pub(crate) value: Option<Value>,
     /// Convert the numbers of a NumPy file to the data type of the array, or its texts to other lengths. Floats are
-    /// rounded; other elements that the data type cannot hold are an error. Texts such as <U8 become strings in any case
+    /// rounded; other elements that the data type cannot hold are an error. Texts such as <U8 are converted to strings
+    /// even without this option
     #[arg(long)]
     pub(crate) cast: bool,
     /// Skip the first line of a table

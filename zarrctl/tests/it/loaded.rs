@@ -294,7 +294,7 @@ fn a_failure_of_a_plugin_names_the_plugin_and_the_codec() {
     home.says(&["plugins", "install", "dist"]);
     home.says(&["plugins", "trust", "xor-c"]);
     let error = home.refuses(&["get", "a.zarr", "/", "--format", "json"]);
-    let told = "codec `example.xor`: plugin xor-c 1.2.0 failed: it does not say why";
+    let told = "codec `example.xor`: plugin xor-c 1.2.0 failed: it gives no reason";
     assert!(error.contains(told) && !error.contains("corrupt"), "{error}");
 }
 

@@ -238,7 +238,9 @@ fn an_archive_after_other_bytes_is_not_changed() {
     let store = LocalZipStore::open(&path).unwrap();
     assert_eq!(value(&store, "a").unwrap().unwrap(), b"1"[..]);
     let error = store.set(&key("b"), b"2".into()).unwrap_err();
-    assert!(matches!(&error, StoreError::Io { source, .. } if source.to_string().contains("bytes precede")));
+    assert!(
+        matches!(&error, StoreError::Io { source, .. } if source.to_string().contains("preceded by bytes"))
+    );
 }
 
 #[test]

@@ -97,7 +97,7 @@ const NOTHING: CodecVtable = CodecVtable {
 
 fn with_value(form: u32, value: &Value) -> CodecInstance {
     let mut instance = CodecInstance { form, ..EMPTY_INSTANCE };
-    // SAFETY: a place of this function.
+    // SAFETY: the value is a local variable of this function.
     unsafe { put(&mut instance.value, value.to_string().into_bytes()) };
     instance
 }
@@ -220,5 +220,5 @@ fn a_failure_without_a_text_is_a_failure() {
     let decoded = Representation::Bytes(Size::Unknown);
     let imported = imported.unwrap();
     let error = creating(&Value::Null, |creation| imported.create_codec(creation, &decoded)).0.unwrap_err();
-    assert_eq!(error.to_string(), "plugin hostile 1.0.0: it does not say why");
+    assert_eq!(error.to_string(), "plugin hostile 1.0.0: it gives no reason");
 }

@@ -32,7 +32,7 @@ impl Answer {
         Self { size: Some(size), ..self }
     }
 
-    /// Sends no size, as answers do that never have a body.
+    /// Omits the size. Answers of some statuses never have a body or a size.
     pub(super) fn without_size(self) -> Self {
         Self { size: None, ..self }
     }
