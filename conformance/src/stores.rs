@@ -36,7 +36,7 @@ pub(crate) enum Needs {
     Nothing,
     /// The store must be readable and writeable.
     Values,
-    /// The store must also be listable.
+    /// The store must also be listable, and have no documents but those that are written.
     Listing,
     /// The store must also be erasable.
     Erasing,
@@ -53,7 +53,7 @@ impl Needs {
         let all = [
             (can.readable, "readable"),
             (can.writeable, "writeable"),
-            (can.listable, "listable"),
+            (can.listable && !can.adapts_documents, "listed as it is written"),
             (can.erasable, "erasable"),
         ];
         let conditional = [

@@ -26,6 +26,7 @@ CODECS_V3 = (
     "imagecodecs_snappy",
     "imagecodecs_szip",
     "imagecodecs_webp",
+    "n5.lz4",
     "n5_default",
     "numcodecs.adler32",
     "numcodecs.astype",

@@ -1,18 +1,27 @@
 //! A store in memory for arrays that are not kept.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zarr_spec::store::{Capabilities, Contents, GetOptions, GetResult, Keys, Payload, Store, StoreError};
-use zarr_spec::{Bytes, Key, Output, Prefix};
+use zarr_spec::{Bytes, Key, Output, Prefix, Value};
 
 /// Values by their keys.
 #[derive(Debug, Default)]
-pub(crate) struct Shelf(Mutex<BTreeMap<Key, Bytes>>);
+pub(crate) struct Shelf {
+    values: Mutex<BTreeMap<Key, Bytes>>,
+    /// The store that the arrays are for, which may hold them in another form.
+    destination: Option<Arc<dyn Store>>,
+}
 
 impl Shelf {
+    /// Creates a store for arrays as `destination` holds them.
+    pub(crate) fn for_arrays_in(destination: &Arc<dyn Store>) -> Self {
+        Self { destination: Some(Arc::clone(destination)), ..Self::default() }
+    }
+
     fn values(&self) -> MutexGuard<'_, BTreeMap<Key, Bytes>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -22,7 +31,15 @@ impl Store for Shelf {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::ALL
+        let adapts = self.destination.as_ref().is_some_and(|store| store.capabilities().adapts_documents);
+        if adapts { Capabilities::ALL.adapting_documents() } else { Capabilities::ALL }
+    }
+
+    fn array_document(&self, key: &Key, document: &Value) -> Result<Option<Value>, StoreError> {
+        match &self.destination {
+            Some(destination) => destination.array_document(key, document),
+            None => Ok(None),
+        }
     }
 
     fn get(

@@ -104,6 +104,8 @@ pub use zarr_codec_lzma::{Filter as LzmaFilter, Lzma, LzmaConfiguration};
 pub use zarr_codec_lzw::Lzw;
 #[cfg(feature = "codec-msgpack2")]
 pub use zarr_codec_msgpack2::Msgpack2;
+#[cfg(feature = "codec-n5-lz4")]
+pub use zarr_codec_n5_lz4::N5Lz4;
 #[cfg(feature = "codec-packbits")]
 pub use zarr_codec_packbits::{PackBits, PackBooleans, PaddingEncoding};
 #[cfg(feature = "codec-pcodec")]

@@ -70,6 +70,8 @@ use zarr_codec_lzw as _;
 use zarr_codec_msgpack2 as _;
 #[cfg(feature = "codec-n5-default")]
 use zarr_codec_n5_default as _;
+#[cfg(feature = "codec-n5-lz4")]
+use zarr_codec_n5_lz4 as _;
 #[cfg(feature = "codec-optional")]
 use zarr_codec_optional as _;
 #[cfg(feature = "codec-packbits")]

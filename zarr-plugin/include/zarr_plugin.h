@@ -627,7 +627,7 @@ struct zarr_store_vtable {
      * read with one request if at most `coalesce_gap` bytes lie between them. `caches_values` is true if the
      * store retains encoded values in memory; the caller then does not need a cache of its own. Since 2.2,
      * `"conditional_set": true` and `"conditional_erase": true` are added by a store with `set_if` and
-     * `erase_if`. */
+     * `erase_if`, and `"adapts_documents": true` by one with `array_document`. */
     int32_t (*describe)(const void *self, zarr_buf *json, zarr_buf *err);
     /* Reads as much of the range as exists. `flags` is as in zarr_store_request. */
     int32_t (*get)(const void *self, zarr_str key, const zarr_byte_range *range, uint32_t flags, zarr_output *to, zarr_get_result *result, zarr_buf *err);
@@ -685,6 +685,11 @@ struct zarr_store_vtable {
     /* Since 2.2. Makes the changes of all finished calls permanent and visible to other processes. NULL: the
      * store does that in each call. */
     int32_t (*commit)(const void *self, zarr_buf *err);
+    /* Since 2.2. Fills `adapted` with the document of a new array of v3 in the form that the store can hold,
+     * or leaves it empty if the store holds `document_json` itself. The elements of both arrays are the
+     * same. Fails with ZARR_BAD_CONFIGURATION and all reasons if the store cannot hold the array. NULL: the
+     * store holds every document. */
+    int32_t (*array_document)(const void *self, zarr_str key, zarr_str document_json, zarr_buf *adapted, zarr_buf *err);
 };
 
 /* An extension of a library. */

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use bytes::Bytes;
+use zarr_json::Value;
 
 use crate::key::{ByteRange, Key, Prefix};
 use crate::output::{LimitExceeded, Output};
@@ -185,6 +186,20 @@ pub trait Store: Debug + Send + Sync {
     /// [`StoreError::Io`], of the kind [`IoKind::TimedOut`] if a lock of a process that ended must be removed by hand.
     fn lock(&self, key: &Key) -> StoreResult<Option<StoreLock>> {
         let _nothing_is_locked = key;
+        Ok(None)
+    }
+
+    /// Returns the document of a new array of v3 in the form that this store can hold; `None` if that is `document`. A
+    /// store with this method has [`Capabilities::adapts_documents`].
+    ///
+    /// The elements of both arrays are the same. Programs call this before they write chunks or the document at `key`. For
+    /// example, an N5 container has other codecs.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`], with everything that the store cannot hold.
+    fn array_document(&self, key: &Key, document: &Value) -> StoreResult<Option<Value>> {
+        let _every_document_is_held = (key, document);
         Ok(None)
     }
 

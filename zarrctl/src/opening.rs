@@ -313,7 +313,10 @@ pub(crate) fn warn_of_place(location: &str, store: &dyn Store) {
     }
     let scheme = location.split_once(':').map_or("", |(scheme, _)| scheme);
     let is_word = scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let is_folder = store.location().starts_with("file:") && !scheme.eq_ignore_ascii_case("file");
+    let opened = store.location();
+    // The location of a store in a folder, such as an N5 container, has a step.
+    let is_folder =
+        opened.starts_with("file:") && !opened.contains('|') && !scheme.eq_ignore_ascii_case("file");
     if is_word && is_folder && !Path::new(location).exists() {
         warn(&format!("`{location}` becomes a folder, because this build has no store for `{scheme}:` URLs"));
     }

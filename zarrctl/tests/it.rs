@@ -60,6 +60,8 @@ mod manners;
 mod memory;
 #[path = "it/messages.rs"]
 mod messages;
+#[path = "it/n5.rs"]
+mod n5;
 #[path = "it/names.rs"]
 mod names;
 #[path = "it/new.rs"]

@@ -43,7 +43,7 @@ macro_rules! counted {
     ($(fn $method:ident($($argument:ident: $type:ty),*) -> $returned:ty;)*) => {
         zarr_kit::spec::delegate_store! {
             impl Store for CountingStore {
-                forward(self.store): describe, cache, lock, commit;
+                forward(self.store): describe, cache, lock, commit, array_document;
 
                 fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
                     self.count("get", requests.len());

@@ -49,7 +49,7 @@ zarr_kit::spec::delegate_store! {
         forward(self.store): describe;
         forward(self.running()?): get, size, list;
         forward(self.change()?): set, set_if, erase, erase_if;
-        forward(self.running()?): lock, commit;
+        forward(self.running()?): lock, commit, array_document;
 
         fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
             match self.running() {

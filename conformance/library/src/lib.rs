@@ -65,7 +65,7 @@ fn complement(bytes: &[u8]) -> Vec<u8> {
 
 delegate_store! {
     impl Store for ComplementStore {
-        forward(self.next): location, capabilities, size, lock, commit, remove, list;
+        forward(self.next): location, capabilities, size, lock, commit, array_document, remove, list;
 
         fn read_hints(&self) -> ReadHints {
             ReadHints::new(0, self.next.read_hints().coalesce_gap)

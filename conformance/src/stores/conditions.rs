@@ -229,7 +229,7 @@ fn one_thread_at_a_time_holds_a_lock(trial: &Trial) -> Result<(), String> {
         Ok(())
     })?;
     trial.set("d/k", b"value")?;
-    if trial.0.capabilities().listable {
+    if Needs::Listing.lacking(&*trial.0).is_none() {
         trial.lists(&["d/k"])?;
     }
     Ok(())

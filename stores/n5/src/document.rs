@@ -7,6 +7,17 @@ use zarr_spec::json;
 /// The document of a group without attributes.
 pub(crate) const GROUP: &[u8] = br#"{"zarr_format":3,"node_type":"group"}"#;
 
+/// The data types of N5.
+pub(crate) const DATA_TYPES: [&str; 10] =
+    ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"];
+
+/// The members of documents that are not attributes.
+pub(crate) const RESERVED: [&str; 6] =
+    [DIMENSIONS, BLOCK_SIZE, DATA_TYPE, COMPRESSION, COMPRESSION_TYPE, VERSION];
+
+/// The member with the names of dimensions, as TensorStore spells it.
+pub(crate) const AXES: &str = "axes";
+
 /// The members that describe an array.
 const DIMENSIONS: &str = "dimensions";
 const BLOCK_SIZE: &str = "blockSize";
@@ -16,7 +27,7 @@ const COMPRESSION: &str = "compression";
 const COMPRESSION_TYPE: &str = "compressionType";
 
 /// The member with the version of N5 in the root.
-const VERSION: &str = "n5";
+pub(crate) const VERSION: &str = "n5";
 
 /// The level of gzip that `-1` means.
 const DEFAULT_GZIP_LEVEL: i64 = 6;
@@ -32,7 +43,16 @@ pub(crate) fn is_array(document: &[u8]) -> bool {
 ///
 /// The reason why it is not a document of N5.
 pub(crate) fn convert(document: &[u8]) -> Result<Bytes, String> {
-    let mut members = parse(document)?;
+    let converted = zarr_of(parse(document)?)?;
+    json::to_vec(&Value::Object(converted)).map(Bytes::from).map_err(|error| error.to_string())
+}
+
+/// Converts the members of a document.
+///
+/// # Errors
+///
+/// The reason why they are not those of N5.
+pub(crate) fn zarr_of(mut members: Object) -> Result<Object, String> {
     let is_array = members.contains(DIMENSIONS) && members.contains(DATA_TYPE);
     check_version(members.remove(VERSION))?;
     let mut converted = Object::new();
@@ -44,10 +64,15 @@ pub(crate) fn convert(document: &[u8]) -> Result<Bytes, String> {
     if !members.is_empty() {
         converted.insert("attributes", members);
     }
-    json::to_vec(&Value::Object(converted)).map(Bytes::from).map_err(|error| error.to_string())
+    Ok(converted)
 }
 
-fn parse(document: &[u8]) -> Result<Object, String> {
+/// Parses a document.
+///
+/// # Errors
+///
+/// If it is not an object in JSON.
+pub(crate) fn parse(document: &[u8]) -> Result<Object, String> {
     let parsed = json::parse(document, &ParseOptions::default()).map_err(|error| error.to_string())?;
     match parsed.value {
         Value::Object(members) => Ok(members),
@@ -73,6 +98,10 @@ fn add_array(members: &mut Object, converted: &mut Object) -> Result<(), String>
     let blocks = members.remove(BLOCK_SIZE).ok_or_else(|| missing(BLOCK_SIZE))?;
     let data_type = members.remove(DATA_TYPE).ok_or_else(|| missing(DATA_TYPE))?;
     let rank = shape.as_array().ok_or("`dimensions` is not an array")?.len();
+    if let Some(names) = axes(members, rank) {
+        members.remove(AXES);
+        converted.insert("dimension_names", names);
+    }
     let mut codecs = vec![transpose(rank), bytes(&data_type)];
     codecs.extend(compression(members, &data_type)?);
     converted.insert("shape", shape);
@@ -82,6 +111,15 @@ fn add_array(members: &mut Object, converted: &mut Object) -> Result<(), String>
     converted.insert("fill_value", 0);
     converted.insert("codecs", vec![json!({"name": "n5_default", "configuration": {"codecs": codecs}})]);
     Ok(())
+}
+
+/// Returns the names of dimensions, if the member has a text for each of them and one that is not empty.
+fn axes(members: &Object, rank: usize) -> Option<Value> {
+    let axes = members.get(AXES)?.as_array().filter(|axes| axes.len() == rank)?;
+    let texts: Option<Vec<&str>> = axes.iter().map(Value::as_str).collect();
+    let texts = texts.filter(|texts| texts.iter().any(|text| !text.is_empty()))?;
+    let name = |text: &str| if text.is_empty() { Value::Null } else { Value::from(text) };
+    Some(texts.into_iter().map(name).collect())
 }
 
 fn transpose(rank: usize) -> Value {
@@ -129,6 +167,7 @@ fn compression(members: &mut Object, data_type: &Value) -> Result<Option<Value>,
             json!({"name": "zstd", "configuration": {"level": (number("level", 3)?), "checksum": false}})
         }
         "blosc" => blosc(&compression, data_type, number)?,
+        "lz4" => json!({"name": "n5.lz4", "configuration": {"blockSize": (number("blockSize", 65536)?)}}),
         other => json!({"name": (format!("n5.{other}")), "configuration": compression}),
     }))
 }

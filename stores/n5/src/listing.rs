@@ -10,12 +10,14 @@ const MAX_DEPTH: usize = 1000;
 
 /// Lists the keys and prefixes directly below `prefix`. Names of Zarr's documents in the container are hidden.
 pub(crate) fn directory(store: &N5Store, prefix: &Prefix) -> StoreResult<Directory> {
-    let inner = store.0.list_dir(prefix)?;
+    let inner = store.container.list_dir(prefix)?;
     let exists = !inner.keys.is_empty() || !inner.prefixes.is_empty();
     let has_attributes = inner.keys.iter().any(|key| key.name() == ATTRIBUTES);
     let mut keys: Vec<Key> =
         inner.keys.into_iter().filter(|key| key.name() != ATTRIBUTES && key.name() != DOCUMENT).collect();
-    if has_attributes || exists && !store.is_in_array(prefix)? && store.is_folder(prefix)? {
+    if has_attributes
+        || exists && !store.is_new(prefix) && !store.is_in_array(prefix)? && store.is_folder(prefix)?
+    {
         keys.push(prefix.key(DOCUMENT)?);
     }
     Ok(Directory::new(keys, inner.prefixes))
@@ -24,7 +26,7 @@ pub(crate) fn directory(store: &N5Store, prefix: &Prefix) -> StoreResult<Directo
 /// Lists every key below `prefix`. The folders of groups are listed one after the other, blocks of arrays as they are
 /// taken.
 pub(crate) fn keys<'s>(store: &'s N5Store, prefix: &Prefix) -> StoreResult<Keys<'s>> {
-    if store.is_in_array(prefix)? || store.is_array(prefix)? {
+    if store.is_new(prefix) || store.is_in_array(prefix)? || store.is_array(prefix)? {
         return blocks(store, prefix);
     }
     let mut folders = vec![prefix.clone()];
@@ -57,7 +59,7 @@ fn next_folder<'s>(
         let reason = format!("groups are nested more than {MAX_DEPTH} deep");
         return Err(StoreError::io("listing", folder.as_str(), reason));
     }
-    if store.is_array(folder)? {
+    if store.is_new(folder) || store.is_array(folder)? {
         return blocks(store, folder);
     }
     let listed = directory(store, folder)?;
@@ -67,7 +69,7 @@ fn next_folder<'s>(
 
 /// Lists the keys of an array, or of a part of it.
 fn blocks<'s>(store: &'s N5Store, prefix: &Prefix) -> StoreResult<Keys<'s>> {
-    let keys = store.0.list_prefix(prefix)?;
+    let keys = store.container.list_prefix(prefix)?;
     Ok(Box::new(keys.filter_map(|key| match key {
         Ok(key) if key.name() == DOCUMENT => None,
         Ok(key) if key.name() == ATTRIBUTES => Some(key.parent().key(DOCUMENT).map_err(StoreError::from)),

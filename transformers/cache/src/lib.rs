@@ -208,7 +208,7 @@ struct PendingRequest {
 
 zarr_spec::delegate_store! {
     impl Store for CacheStore {
-        forward(self.store): describe, list, lock, commit;
+        forward(self.store): describe, list, lock, commit, array_document;
 
         fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
             let (found, changes) = {

@@ -14,7 +14,7 @@ use zarr_spec::store::{
     Payload, Request, Responses, Store, StoreConfiguration, StoreError, StoreLock, StorePlugin, StoreResult,
     Version,
 };
-use zarr_spec::{Bytes, Example, Invalid, Key, KeyError, Output, Prefix, typetag};
+use zarr_spec::{Bytes, Example, Invalid, Key, KeyError, Output, Prefix, Value, typetag};
 
 zarr_spec::register!(
     StorePlugin::new("prefix", &[], &without_a_url)
@@ -89,6 +89,10 @@ zarr_spec::delegate_store! {
 
         fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()> {
             self.store.set(&self.outer_key(key)?, value)
+        }
+
+        fn array_document(&self, key: &Key, document: &Value) -> StoreResult<Option<Value>> {
+            self.store.array_document(&self.outer_key(key)?, document)
         }
 
         fn set_if(

@@ -158,7 +158,7 @@ impl StatisticsStore {
 
 zarr_spec::delegate_store! {
     impl Store for StatisticsStore {
-        forward(self.store): describe, cache, lock, commit;
+        forward(self.store): describe, cache, lock, commit, array_document;
 
         fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
             let before = to.written().len();

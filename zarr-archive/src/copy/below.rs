@@ -6,7 +6,7 @@ use zarr_spec::store::{
     Capabilities, Condition, ConditionalWrite, GetOptions, GetResult, Keys, Payload, ReadHints, Request,
     Responses, Store, StoreError, Version,
 };
-use zarr_spec::{Key, KeyError, Output, Prefix};
+use zarr_spec::{Key, KeyError, Output, Prefix, Value};
 
 /// The keys of a store below a prefix.
 #[derive(Debug)]
@@ -57,6 +57,10 @@ impl Store for Below {
 
     fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         self.store.set(&self.outer(key)?, value)
+    }
+
+    fn array_document(&self, key: &Key, document: &Value) -> Result<Option<Value>, StoreError> {
+        self.store.array_document(&self.outer(key)?, document)
     }
 
     fn commit(&self) -> Result<(), StoreError> {

@@ -144,7 +144,9 @@ pub fn plan_copy(
     let [first, ..] = sources else { return Err(CopyError::message("there is no source to copy")) };
     let existing = existing(destination, context)?;
     let there = existing.as_ref().map(Hierarchy::format);
-    let format = request.format.or(there).unwrap_or_else(|| first.format());
+    let adapts = destination.capabilities().adapts_documents;
+    let usual = || if adapts { Format::V3 } else { first.format() };
+    let format = request.format.or(there).unwrap_or_else(usual);
     if request.consolidate && format == Format::V3Draft {
         let message = format!("{format} has no consolidated metadata; leave out --consolidate");
         return Err(CopyError::message(message));
@@ -276,7 +278,7 @@ struct Rehearsal {
 impl Rehearsal {
     /// Writes all documents to memory, to find errors before anything is copied.
     fn of(planning: &Planning<'_>, nodes: &mut Nodes) -> Result<Self, CopyError> {
-        let store: Arc<dyn Store> = Arc::new(Shelf::default());
+        let store: Arc<dyn Store> = Arc::new(Shelf::for_arrays_in(planning.store));
         let hierarchy = planning.target.create(Arc::clone(&store))?;
         let refused = &mut nodes.refused;
         for NewGroup { path, attributes } in &nodes.groups {
@@ -310,7 +312,8 @@ fn reason(path: &NodePath, error: &CopyError) -> String {
 impl Planning<'_> {
     fn rehearse(&self, hierarchy: &Hierarchy, array: NewArray) -> Result<ArrayPlan, CopyError> {
         let NewArray { path, source, metadata } = array;
-        let to = hierarchy.prepare_array(path.to_string(), metadata.clone())?;
+        let to = hierarchy.prepare_array(path.to_string(), metadata)?;
+        let metadata = to.metadata().clone();
         let memory = self.settings.memory;
         let array = &source.array;
         let first_chunk = match have_one_form(&source, &to) {

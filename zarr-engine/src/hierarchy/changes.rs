@@ -1,8 +1,8 @@
 //! Creating, changing and erasing the nodes of a hierarchy.
 
-use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
+use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata, v3};
 use zarr_spec::store::StoreLock;
-use zarr_spec::{NodePath, Object, Value};
+use zarr_spec::{Format, NodePath, Object, Reading, Value};
 
 use super::Hierarchy;
 use super::access::Access;
@@ -82,6 +82,7 @@ impl Hierarchy {
         self.check_format(&metadata)?;
         self.inner.rules.check_free(&self.inner.access, &path, EntryKind::Array)?;
         self.inner.access.may_leave_chunks();
+        let metadata = self.as_held(&path, metadata)?;
         self.new_array(&path, metadata, ArrayOptions::new())
     }
 
@@ -313,9 +314,26 @@ impl Hierarchy {
         let path = self.path_to_write(path)?;
         let make = |builder: &ArrayBuilder| builder.metadata(self.format(), self.context().registry());
         let metadata = self.inner.built.get_or_make(builder, ArrayBuilder::is_alike, make)?;
+        let metadata = self.as_held(&path, metadata)?;
         let array = self.new_array(&path, metadata, ArrayOptions::new())?;
         array.stored.check_encodes("created")?;
         Ok(array)
+    }
+
+    /// Returns the metadata of a new array in the form that the store can hold.
+    fn as_held(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<ArrayMetadata, Error> {
+        let store = self.store();
+        if metadata.format != Format::V3 || !store.capabilities().adapts_documents {
+            return Ok(metadata);
+        }
+        let key = v3::node_key(path)?;
+        let document = v3::array_document(&metadata).map_err(|error| Error::document(&key, error))?;
+        let Some(adapted) = store.array_document(&key, &document)? else { return Ok(metadata) };
+        let adapted = v3::parse_node(&adapted, &Reading::default());
+        match adapted.map_err(|error| Error::document(&key, error))? {
+            NodeMetadata::Array(adapted) => Ok(*adapted),
+            NodeMetadata::Group(_) => Ok(metadata),
+        }
     }
 
     fn path_to_write(&self, path: impl AsNodePath) -> Result<NodePath, Error> {

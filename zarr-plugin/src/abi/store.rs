@@ -99,7 +99,8 @@ abi_struct! {
         /// of concurrent requests that the store benefits from; 0 if a read does not wait. Two parts of a value
         /// are read with one request if at most `coalesce_gap` bytes lie between them. `caches_values` is true
         /// if the store retains encoded values in memory; the caller then does not need a cache of its own. Since 2.2,
-        /// `"conditional_set": true` and `"conditional_erase": true` are added by a store with `set_if` and `erase_if`.
+        /// `"conditional_set": true` and `"conditional_erase": true` are added by a store with `set_if` and `erase_if`,
+        /// and `"adapts_documents": true` by one with `array_document`.
         describe: fn(this: *const c_void, json: *mut Buf, err: *mut Buf) -> i32,
         /// Reads as much of the range as exists. `flags` is as in zarr_store_request.
         get: fn(this: *const c_void, key: Str, range: *const ByteRange, flags: u32, to: *mut Output, result: *mut GetResult, err: *mut Buf) -> i32,
@@ -155,5 +156,9 @@ abi_struct! {
         /// Since 2.2. Makes the changes of all finished calls permanent and visible to other processes. NULL: the store
         /// does that in each call.
         commit: fn(this: *const c_void, err: *mut Buf) -> i32,
+        /// Since 2.2. Fills `adapted` with the document of a new array of v3 in the form that the store can hold, or leaves
+        /// it empty if the store holds `document_json` itself. The elements of both arrays are the same. Fails with
+        /// ZARR_BAD_CONFIGURATION and all reasons if the store cannot hold the array. NULL: the store holds every document.
+        array_document: fn(this: *const c_void, key: Str, document_json: Str, adapted: *mut Buf, err: *mut Buf) -> i32,
     }
 }

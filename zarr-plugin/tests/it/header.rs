@@ -62,10 +62,10 @@ fn structs_have_the_layout_of_version_2_2() {
         version_capacity 32 version_len 40\n\
         zarr_partial_value 40: key 0 offset 16 bytes 24\n\
         zarr_list_sink 24: struct_size 0 context 8 add 16\n\
-        zarr_store_vtable 184: struct_size 0 open 8 release 16 describe 24 get 32 size 40 \
+        zarr_store_vtable 192: struct_size 0 open 8 release 16 describe 24 get 32 size 40 \
         begin_batch 48 next_response 56 end_batch 64 set 72 set_partial_values 80 erase 88 \
         erase_values 96 erase_prefix 104 begin_listing 112 next_keys 120 end_listing 128 \
-        list_dir 136 set_if 144 erase_if 152 lock 160 unlock 168 commit 176\n\
+        list_dir 136 set_if 144 erase_if 152 lock 160 unlock 168 commit 176 array_document 184\n\
         zarr_item 144: struct_size 0 kind 8 reserved 12 context 16 uri 24 name 40 id 56 aliases \
         72 n_aliases 80 summary 88 examples_json 104 vtable 120 configuration_schema_json 128\n\
         zarr_plugin 96: struct_size 0 abi_major 8 abi_minor 10 reserved 12 name 16 version 32 \

@@ -12,11 +12,12 @@
 /// | `describe` | `location`, `capabilities`, `read_hints` |
 /// | `read` | `get`, `get_many`, `size` |
 /// | `cache` | `chunk_cache`, `caches_values` |
-/// | `write` | `set`, `set_if`, `lock`, `set_partial_values`, `commit` |
+/// | `write` | `set`, `set_if`, `lock`, `set_partial_values`, `commit`, `array_document` |
 /// | `remove` | `erase`, `erase_if`, `erase_values`, `erase_prefix` |
 /// | `list` | `list_prefix`, `list_dir` |
 ///
-/// The name of a method selects only this method. A store that refuses to write has nothing to commit: `commit` succeeds.
+/// The name of a method selects only this method. A store that refuses to write has nothing to commit and no documents to
+/// change: `commit` and `array_document` succeed.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -88,7 +89,7 @@ macro_rules! delegate_store {
     (@name describe) => { fn location() {} fn capabilities() {} fn read_hints() {} };
     (@name read) => { fn get() {} fn get_many() {} fn size() {} };
     (@name cache) => { fn chunk_cache() {} fn caches_values() {} };
-    (@name write) => { fn set() {} fn set_if() {} fn lock() {} fn set_partial_values() {} fn commit() {} };
+    (@name write) => { fn set() {} fn set_if() {} fn lock() {} fn set_partial_values() {} fn commit() {} fn array_document() {} };
     (@name remove) => { fn erase() {} fn erase_if() {} fn erase_values() {} fn erase_prefix() {} };
     (@name list) => { fn list_prefix() {} fn list_dir() {} };
     (@name $method:ident) => { fn $method() {} };
@@ -100,7 +101,7 @@ macro_rules! delegate_store {
     (@group describe $how:tt) => { $crate::delegate_store!(@all $how location capabilities read_hints); };
     (@group read $how:tt) => { $crate::delegate_store!(@all $how get get_many size); };
     (@group cache $how:tt) => { $crate::delegate_store!(@all $how chunk_cache caches_values); };
-    (@group write $how:tt) => { $crate::delegate_store!(@all $how set set_if lock set_partial_values commit); };
+    (@group write $how:tt) => { $crate::delegate_store!(@all $how set set_if lock set_partial_values commit array_document); };
     (@group remove $how:tt) => { $crate::delegate_store!(@all $how erase erase_if erase_values erase_prefix); };
     (@group list $how:tt) => { $crate::delegate_store!(@all $how list_prefix list_dir); };
     (@group $method:ident $how:tt) => { $crate::delegate_store!(@method $method $how); };
@@ -165,6 +166,20 @@ macro_rules! delegate_store {
     (@method commit $how:tt) => {
         $crate::delegate_store!(@fn $how commit() -> $crate::store::StoreResult<()>);
     };
+    (@method array_document (refuse $why:literal)) => {
+        fn array_document(
+            &self,
+            _: &$crate::Key,
+            _: &$crate::Value,
+        ) -> $crate::store::StoreResult<::std::option::Option<$crate::Value>> {
+            Ok(None)
+        }
+    };
+    (@method array_document $how:tt) => {
+        $crate::delegate_store!(@fn $how array_document(
+            key: &$crate::Key, document: &$crate::Value
+        ) -> $crate::store::StoreResult<::std::option::Option<$crate::Value>>);
+    };
     (@method erase $how:tt) => {
         $crate::delegate_store!(@fn $how erase(key: &$crate::Key) -> $crate::store::StoreResult<()>);
     };
@@ -221,6 +236,7 @@ pub trait EveryStoreMethod {
     fn lock();
     fn set_partial_values();
     fn commit();
+    fn array_document();
     fn erase();
     fn erase_if();
     fn erase_values();

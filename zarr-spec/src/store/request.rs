@@ -25,6 +25,9 @@ pub struct Capabilities {
     pub conditional_set: bool,
     /// `erase_if`. Some services have only `set_if`.
     pub conditional_erase: bool,
+    /// `array_document`: the store holds some arrays only in another form. It may also have documents of groups that were
+    /// not written.
+    pub adapts_documents: bool,
 }
 
 impl Capabilities {
@@ -36,6 +39,7 @@ impl Capabilities {
         erasable: true,
         conditional_set: false,
         conditional_erase: false,
+        adapts_documents: false,
     };
 
     /// Every operation.
@@ -48,7 +52,13 @@ impl Capabilities {
     /// Removes writing and erasing.
     #[must_use]
     pub const fn read_only(self) -> Self {
-        Self { writeable: false, conditional_set: false, ..self.unerasable() }
+        Self { writeable: false, conditional_set: false, adapts_documents: false, ..self.unerasable() }
+    }
+
+    /// Adds [`Store::array_document`](super::Store::array_document).
+    #[must_use]
+    pub const fn adapting_documents(self) -> Self {
+        Self { adapts_documents: true, ..self }
     }
 
     /// Removes reading.

@@ -179,6 +179,7 @@ fn bytes_to_bytes() -> Vec<Case> {
         case("int32", ImagecodecsPackbits, "imagecodecs_packbits", Value::Null),
         case("int32", Lz4::new(), "lz4", Value::Null),
         case("int32", Lz4h5::new(16).unwrap(), "imagecodecs_lz4h5", json!({"blocksize": 16})),
+        case("int32", N5Lz4::new(1024).unwrap(), "n5.lz4", json!({"blockSize": 1024})),
         case("int32", Lzf { header: false }, "imagecodecs_lzf", json!({"header": false})),
         case("int32", Lzma::new(&LzmaConfiguration::default()).unwrap(), "lzma", json!({})),
         case(

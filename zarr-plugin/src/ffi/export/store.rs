@@ -42,6 +42,7 @@ pub(crate) static STORES: StoreVtable = StoreVtable {
     lock: Some(lock),
     unlock: Some(destroy::<StoreLock>),
     commit: Some(commit),
+    array_document: Some(array_document),
 };
 
 /// Passes a store to the other side, which releases it.
@@ -137,7 +138,8 @@ callbacks! {
             "coalesce_gap": (hints.coalesce_gap),
             "caches_values": (store.caches_values()),
             "conditional_set": (can.conditional_set),
-            "conditional_erase": (can.conditional_erase)
+            "conditional_erase": (can.conditional_erase),
+            "adapts_documents": (can.adapts_documents)
         });
         put(json, described.to_string().into_bytes());
         Ok(())
@@ -345,6 +347,14 @@ callbacks! {
 
     fn commit(this: *const c_void) {
         Ok(store(this).commit()?)
+    }
+
+    fn array_document(this: *const c_void, at: Str, document_json: Str, adapted: *mut Buf) {
+        let document = parse(borrowed(document_json))?;
+        if let Some(document) = store(this).array_document(&key(at)?, &document)? {
+            put(adapted, document.to_string().into_bytes());
+        }
+        Ok(())
     }
 
     fn lock(this: *const c_void, at: Str, lock: *mut *mut c_void) {

@@ -83,6 +83,7 @@ pub(crate) unsafe fn owned(handle: &StoreHandle, origin: Arc<str>) -> Result<Arc
         .ok_or_else(|| Failure::broken(format!("it returned the invalid description {json} of a store")))?;
     description.capabilities.conditional_set &= instance.vtable.set_if.is_some();
     description.capabilities.conditional_erase &= instance.vtable.erase_if.is_some();
+    description.capabilities.adapts_documents &= instance.vtable.array_document.is_some();
     Ok(Arc::new(ForeignStore { instance, origin, description }))
 }
 
@@ -108,6 +109,7 @@ impl Description {
         // Libraries before 2.2 do not have them.
         capabilities.conditional_set = flag("conditional_set").unwrap_or(false);
         capabilities.conditional_erase = flag("conditional_erase").unwrap_or(false);
+        capabilities.adapts_documents = flag("adapts_documents").unwrap_or(false);
         let concurrency = usize::try_from(number("max_concurrency")?).ok()?.min(MAX_CONCURRENCY);
         let hints = ReadHints::new(concurrency, number("coalesce_gap")?.min(MAX_COALESCE_GAP));
         let location = members.get("location")?.as_str()?.to_owned();
@@ -364,6 +366,19 @@ impl Store for ForeignStore {
         let called = call!(self.instance, erase_if(lend_key(key), lend(version.bytes()), &mut conflict));
         self.done(called, ERASING_IF, key.as_str())?;
         Ok(if conflict == 0 { ConditionalWrite::Done(None) } else { ConditionalWrite::Conflict })
+    }
+
+    fn array_document(&self, key: &Key, document: &Value) -> StoreResult<Option<Value>> {
+        if !self.description.capabilities.adapts_documents {
+            return Ok(None);
+        }
+        let document = document.to_string();
+        let adapted = fetch!(self.instance, array_document(lend_key(key), lend(document.as_bytes())));
+        let adapted = adapted.and_then(|adapted| match &adapted[..] {
+            [] => Ok(None),
+            adapted => parse(adapted).map(Some),
+        });
+        adapted.map_err(|failure| self.error(&failure, WRITING, key.as_str(), 0))
     }
 
     fn commit(&self) -> StoreResult<()> {

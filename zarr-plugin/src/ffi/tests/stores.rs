@@ -7,7 +7,7 @@ use zarr_spec::store::{
     Capabilities, Condition, ConditionalWrite, Contents, GetOptions, GetResult, IoKind, Keys, Payload,
     ReadHints, Store, StoreError, StoreLock, Version, get_value,
 };
-use zarr_spec::{ByteRange, Key, KeyError, Output, Prefix};
+use zarr_spec::{ByteRange, Invalid, Key, KeyError, Output, Prefix, Value};
 
 use crate::ffi::export::store::hand_over;
 use crate::ffi::import::store::owned;
@@ -169,7 +169,15 @@ impl Store for Guarded {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::ALL_AND_CONDITIONAL
+        Capabilities::ALL_AND_CONDITIONAL.adapting_documents()
+    }
+
+    /// Accepts `true`, replaces `false` by it, and refuses others.
+    fn array_document(&self, _key: &Key, document: &Value) -> Result<Option<Value>, StoreError> {
+        match document {
+            Value::Bool(accepted) => Ok((!accepted).then(|| Value::from(true))),
+            other => Err(Invalid::new(format!("it cannot hold {other}")).into()),
+        }
     }
 
     fn get(
@@ -232,8 +240,13 @@ fn conditions_and_locks_are_the_same_on_both_sides() {
         // SAFETY: the handle is owned by this function.
         store = unsafe { owned(&hand_over(store), origin.into()) }.unwrap();
     }
-    assert_eq!(store.capabilities(), Capabilities::ALL_AND_CONDITIONAL);
+    assert_eq!(store.capabilities(), Capabilities::ALL_AND_CONDITIONAL.adapting_documents());
     let at = key("k");
+    let adapted = |document: Value| store.array_document(&at, &document);
+    assert_eq!(adapted(Value::from(true)).unwrap(), None);
+    assert_eq!(adapted(Value::from(false)).unwrap(), Some(Value::from(true)));
+    let refused = adapted(Value::from(1)).unwrap_err();
+    assert!(matches!(&refused, StoreError::Invalid(error) if error.to_string().contains("cannot hold 1")));
     let set_if = |value: &[u8], condition: &Condition| store.set_if(&at, value.into(), condition).unwrap();
     let ConditionalWrite::Done(Some(one)) = set_if(b"one", &Condition::Missing) else { panic!("a conflict") };
     assert!(set_if(b"two", &Condition::Missing).is_conflict());
@@ -275,6 +288,7 @@ fn a_library_of_version_2_1_has_no_conditions() {
     assert_eq!(store.capabilities(), Capabilities::ALL);
     assert!(store.lock(&key("k")).unwrap().is_none());
     store.commit().unwrap();
+    assert_eq!(store.array_document(&key("k"), &Value::from(false)).unwrap(), None);
     let refused = store.set_if(&key("k"), b"v".into(), &Condition::Missing);
     assert!(matches!(refused, Err(StoreError::NotSupported { quality: "not conditional", .. })));
 }

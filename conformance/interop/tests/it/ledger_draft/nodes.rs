@@ -27,7 +27,7 @@ fn folded(key: &Key) -> Key {
 
 zarr_kit::spec::delegate_store! {
     impl Store for Folding {
-        forward(self.0): capabilities, read_hints, commit;
+        forward(self.0): capabilities, read_hints, commit, array_document;
 
         fn location(&self) -> String {
             "folding:".to_owned()
