@@ -20,7 +20,7 @@ _enabled: set[str] = set()
 
 
 def use_numcodecs(*names: str) -> None:
-    """Enable codecs of numcodecs and imagecodecs by their names, such as ``"imagecodecs_jpeg2k"``.
+    """Enable codecs of numcodecs and imagecodecs by their names, such as ``"imagecodecs_jpegxr"``.
 
     Arrays that are opened later read and write chunks with them. The codecs run in Python, one chunk at a time, and are
     not checked like those of the engine: enable codecs only for data that you trust. Call this function in each process,

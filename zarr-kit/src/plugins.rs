@@ -48,6 +48,8 @@ use zarr_codec_imagecodecs_packbits as _;
 use zarr_codec_jenkins_lookup3 as _;
 #[cfg(feature = "codec-jpeg")]
 use zarr_codec_jpeg as _;
+#[cfg(feature = "codec-jpeg2k")]
+use zarr_codec_jpeg2k as _;
 #[cfg(feature = "codec-jpegls")]
 use zarr_codec_jpegls as _;
 #[cfg(feature = "codec-jpegxl")]

@@ -292,6 +292,8 @@ def of_images() -> Iterator[str]:
         yield by_numcodecs({"id": "imagecodecs_jpegls"}, given)
     for given in (picture((16, 24)), picture((9, 18, 3))):
         yield by_numcodecs({"id": "imagecodecs_jpegls", "level": 2}, given)
+    for given in (ramp("|u1"), ramp("<u2"), ramp("<i2"), ramp("|u1", (2, 4, 3)), picture((16, 24))):
+        yield by_numcodecs({"id": "imagecodecs_jpeg2k", "reversible": True}, given)
     for given in (ramp("|u1", (2, 4, 3)), ramp("|u1", (1, 2, 3, 4))):
         yield by_numcodecs({"id": "imagecodecs_webp"}, given)
     for given in (ramp("|u1"), ramp("<i2"), ramp("<f8"), ramp("<u2", (1, 2, 4, 3))):

@@ -1,0 +1,198 @@
+//! The `imagecodecs_jpeg2k` codec: reads chunks that are JPEG 2000 images.
+//!
+//! Array to bytes, for integers of 8, 16 and 32 bits; only decodes. After dimensions of size 1 are removed, a chunk has
+//! one or two dimensions, which are the rows and columns of a grey image, or a third one with its samples. Codestreams
+//! and JP2 files are read, lossless or not, with any division into tiles, resolutions and layers. Samples of fewer bits
+//! than the data type are not scaled.
+//!
+//! Palettes, color profiles, the color space sYCC, reordered channels and subsampled components are not supported.
+//!
+//! OpenJPEG decodes. The header is compared with the chunk before that, and images whose headers need much more memory
+//! than their samples are refused, such as those with a tile for each sample.
+//!
+//! | member | meaning |
+//! |---|---|
+//! | `planar` | true: the samples are the first of three dimensions |
+//! | `squeeze` | the dimensions of size 1 that are removed: false for none, or a list with a Boolean for each |
+//!
+//! `level`, `codecformat`, `colorspace`, `tile`, `reversible`, `bitspersample`, `resolutions`, `mct`, `skipres`,
+//! `numthreads` and `verbose` affect only how chunks are written, or how quickly they are read, and have no effect here.
+//!
+//! v2 and final v3 have the codec as `imagecodecs_jpeg2k`; `numcodecs.imagecodecs_jpeg2k` is also read.
+//!
+//! Source: `Jpeg2k` in imagecodecs; ITU-T T.800.
+
+mod boxes;
+mod decoder;
+mod header;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_plugin_kit::array;
+use zarr_plugin_kit::images::ImageShape;
+use zarr_plugin_kit::numbers::Number;
+use zarr_spec::codec::{ArrayToBytesCodec, CodecResult};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
+    Representation, Size, Value,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_jpeg2k")
+            .with_id("imagecodecs_jpeg2k")
+            .with_aliases(&["numcodecs.imagecodecs_jpeg2k"]),
+        &create,
+    )
+    .configuration::<Jpeg2kConfiguration>()
+    .about("Reads chunks that are JPEG 2000 images.", EXAMPLES)
+    .decodes_only()
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_jpeg2k", "configuration": {"reversible": true}}"#)
+        .with_data_types(&["uint8", "int8", "uint16", "int16"])
+        .with_shape(&[4, 6]),
+    Example::v3(r#"{"name": "imagecodecs_jpeg2k", "configuration": {"reversible": true, "planar": true}}"#)
+        .with_data_types(&["uint8"])
+        .with_shape(&[3, 4, 6]),
+    Example::v2(
+        r#"{"id": "imagecodecs_jpeg2k", "level": null, "codecformat": null, "colorspace": null, "planar": null,
+            "tile": null, "reversible": true, "bitspersample": null, "resolutions": null, "numthreads": null,
+            "mct": true, "skipres": null, "verbose": null, "squeeze": null}"#,
+    )
+    .with_data_types(&["uint8", "uint16"])
+    .with_shape(&[4, 6, 3]),
+];
+
+/// Reads chunks that are JPEG 2000 images.
+#[derive(Debug)]
+struct Jpeg2k {
+    planar: bool,
+    squeeze: Option<Value>,
+}
+
+/// The image for a chunk.
+#[derive(Debug, Clone, Copy)]
+struct Expected {
+    image: ImageShape,
+    /// The samples are the first dimension of the chunk.
+    is_planar: bool,
+    /// The size of a sample in bytes.
+    sample_size: usize,
+    is_signed: bool,
+    /// The size of all samples in bytes.
+    size: usize,
+}
+
+impl Jpeg2k {
+    fn expected(&self, array: &ArrayRepresentation) -> CodecResult<Expected> {
+        let mut image = ImageShape::of(array, self.squeeze.as_ref())?;
+        // A third dimension of size 1 remains only with `squeeze`; a grey image has the same order in both cases.
+        let is_planar = self.planar && image.samples > 1;
+        if is_planar {
+            (image.samples, image.height, image.width) = (image.height, image.width, image.samples);
+        }
+        let (sample_size, is_signed) = match Number::of(&*array.data_type) {
+            Some(Number::U8) => (1, false),
+            Some(Number::I8) => (1, true),
+            Some(Number::U16) => (2, false),
+            Some(Number::I16) => (2, true),
+            Some(Number::U32) => (4, false),
+            Some(Number::I32) => (4, true),
+            _ => {
+                let name = array.data_type.name();
+                return Err(CodecError::Unsupported(format!(
+                    "elements are `{name}`; expected an integer of 8, 16 or 32 bits"
+                )));
+            }
+        };
+        let size = array.element_count().and_then(|count| count.checked_mul(sample_size));
+        match (size, u16::try_from(image.samples)) {
+            (Some(size), Ok(_)) => Ok(Expected { image, is_planar, sample_size, is_signed, size }),
+            _ => Err(CodecError::Unsupported(format!(
+                "a chunk of shape {:?} is not a JPEG 2000 image; expected rows, columns and samples",
+                array.shape
+            ))),
+        }
+    }
+}
+
+impl Expected {
+    /// Writes the samples of a component to their places in a chunk.
+    fn place(&self, component: usize, samples: &[i32], chunk: &mut [u8]) {
+        let (start, step) = match self.is_planar {
+            true => (component * samples.len(), 1),
+            false => (component, self.image.samples as usize),
+        };
+        match self.sample_size {
+            1 => place::<1>(start, step, samples, chunk),
+            2 => place::<2>(start, step, samples, chunk),
+            _ => place::<4>(start, step, samples, chunk),
+        }
+    }
+}
+
+/// Writes the lowest bytes of each sample in native byte order, from the place `start` on, to each place after `step`
+/// others.
+fn place<const SIZE: usize>(start: usize, step: usize, samples: &[i32], chunk: &mut [u8]) {
+    let (places, _) = chunk.as_chunks_mut::<SIZE>();
+    for (place, sample) in places.iter_mut().skip(start).step_by(step).zip(samples) {
+        let bytes = sample.to_le_bytes();
+        place.copy_from_slice(&bytes[..SIZE]);
+        if cfg!(target_endian = "big") {
+            place.reverse();
+        }
+    }
+}
+
+impl ArrayToBytesCodec for Jpeg2k {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size> {
+        self.expected(array)?;
+        Ok(Size::Unknown)
+    }
+
+    fn encode(&self, _: &ArrayRepresentation, _decoded: &[u8], _encoded: &mut Output<'_>) -> CodecResult {
+        Err(CodecError::decodes_only())
+    }
+
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
+        let expected = self.expected(array)?;
+        let codestream = boxes::codestream(encoded)?;
+        header::check(codestream, &expected)?;
+        let chunk = &mut decoded.spare(expected.size)?[..expected.size];
+        decoder::decode(codestream, &expected, chunk)?;
+        decoded.advance(expected.size);
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct Jpeg2kConfiguration {
+    planar: Option<bool>,
+    squeeze: Option<Value>,
+    level: Option<Value>,
+    codecformat: Option<Value>,
+    colorspace: Option<Value>,
+    tile: Option<Value>,
+    reversible: Option<Value>,
+    bitspersample: Option<Value>,
+    resolutions: Option<Value>,
+    numthreads: Option<Value>,
+    mct: Option<Value>,
+    skipres: Option<Value>,
+    verbose: Option<Value>,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
+    let configuration: Jpeg2kConfiguration = creation.parse()?;
+    let Jpeg2kConfiguration { level, codecformat, colorspace, tile, reversible, bitspersample, .. } =
+        &configuration;
+    let Jpeg2kConfiguration { resolutions, numthreads, mct, skipres, verbose, .. } = &configuration;
+    let _have_no_effect = [level, codecformat, colorspace, tile, reversible, bitspersample];
+    let _have_no_effect = [resolutions, numthreads, mct, skipres, verbose];
+    let codec = Jpeg2k { planar: configuration.planar.unwrap_or(false), squeeze: configuration.squeeze };
+    codec.expected(array(decoded)?)?;
+    Ok(Codec::ArrayToBytes(Arc::new(codec)))
+}
