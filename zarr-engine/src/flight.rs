@@ -7,6 +7,7 @@ mod hand_out;
 mod produce;
 
 use std::any::Any;
+use std::mem;
 use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -119,6 +120,10 @@ struct State {
     computing: usize,
     rooms: usize,
     bytes: usize,
+    /// The number of threads that wait for a processor.
+    waiting_for_cpu: usize,
+    /// The number of threads that wait for bytes in flight.
+    waiting_for_room: usize,
 }
 
 #[derive(Debug)]
@@ -141,7 +146,9 @@ impl IoBudget {
     pub(crate) fn acquire(&self, size: usize) -> IoPermit<'_> {
         let mut state = self.state.lock().unpoisoned();
         while state.rooms >= self.processors && state.bytes.saturating_add(size) > self.room {
+            state.waiting_for_room += 1;
             state = self.has_room.wait(state).unpoisoned();
+            state.waiting_for_room -= 1;
         }
         state.rooms += 1;
         state.bytes = state.bytes.saturating_add(size);
@@ -152,33 +159,44 @@ impl IoBudget {
     pub(crate) fn with_cpu<R>(&self, work: impl FnOnce() -> R) -> R {
         let mut state = self.state.lock().unpoisoned();
         while state.computing >= self.processors {
+            state.waiting_for_cpu += 1;
             state = self.is_idle.wait(state).unpoisoned();
+            state.waiting_for_cpu -= 1;
         }
         state.computing += 1;
         drop(state);
         let _computing = Computing(self);
         work()
     }
+
+    /// Changes the state, and wakes the threads that wait for bytes in flight. A notification without a waiting thread
+    /// would be a system call in vain, once per chunk.
+    fn give_room(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state.lock().unpoisoned();
+        change(&mut state);
+        let is_waited_for = state.waiting_for_room > 0;
+        drop(state);
+        if is_waited_for {
+            self.has_room.notify_all();
+        }
+    }
 }
 
 impl IoPermit<'_> {
     /// Changes the size of the permit to the actual number of bytes. Does not wait.
     pub(crate) fn resize(&mut self, size: usize) {
-        let mut state = self.io_budget.state.lock().unpoisoned();
-        state.bytes = state.bytes.saturating_sub(self.size).saturating_add(size);
-        self.size = size;
-        drop(state);
-        self.io_budget.has_room.notify_all();
+        let before = mem::replace(&mut self.size, size);
+        self.io_budget
+            .give_room(|state| state.bytes = state.bytes.saturating_sub(before).saturating_add(size));
     }
 }
 
 impl Drop for IoPermit<'_> {
     fn drop(&mut self) {
-        let mut state = self.io_budget.state.lock().unpoisoned();
-        state.rooms -= 1;
-        state.bytes = state.bytes.saturating_sub(self.size);
-        drop(state);
-        self.io_budget.has_room.notify_all();
+        self.io_budget.give_room(|state| {
+            state.rooms -= 1;
+            state.bytes = state.bytes.saturating_sub(self.size);
+        });
     }
 }
 
@@ -186,8 +204,13 @@ struct Computing<'f>(&'f IoBudget);
 
 impl Drop for Computing<'_> {
     fn drop(&mut self) {
-        self.0.state.lock().unpoisoned().computing -= 1;
-        self.0.is_idle.notify_one();
+        let mut state = self.0.state.lock().unpoisoned();
+        state.computing -= 1;
+        let is_waited_for = state.waiting_for_cpu > 0;
+        drop(state);
+        if is_waited_for {
+            self.0.is_idle.notify_one();
+        }
     }
 }
 
@@ -296,7 +319,9 @@ mod tests {
                 let _third = io_budget.acquire(1);
                 has_begun.store(true, Ordering::SeqCst);
             });
-            thread::sleep(Duration::from_millis(20));
+            while io_budget.state.lock().unpoisoned().waiting_for_room == 0 {
+                thread::yield_now();
+            }
             assert!(!has_begun.load(Ordering::SeqCst));
             drop(first);
         });
