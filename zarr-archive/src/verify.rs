@@ -13,7 +13,7 @@ pub(crate) mod report;
 
 use std::sync::Arc;
 
-use zarr_engine::{Array, Context, Error, Hierarchy};
+use zarr_engine::{Array, Context, Error, ErrorKind, Hierarchy};
 use zarr_spec::store::Store;
 use zarr_spec::{Key, Prefix};
 
@@ -123,6 +123,19 @@ impl Verification {
     ///
     /// [`Error::NoHierarchy`] if the store has neither a hierarchy nor documents of nodes; [`Error::Store`].
     pub fn begin(store: Arc<dyn Store>, context: &Context, checks: Checks) -> Result<Self, Error> {
+        match Self::of_documents(Arc::clone(&store), context, checks.clone()) {
+            // The store itself found that the value of a document is damaged.
+            Err(error @ Error::Store(_)) if error.kind() == ErrorKind::Damaged => {
+                let mut report = Report::new(&*store, checks.level);
+                let text = format!("{}; nothing else was checked", chain(&error));
+                report.add(Finding::new(FindingKind::Document, text));
+                Ok(Self { checks, waiting: Vec::new(), report })
+            }
+            begun => begun,
+        }
+    }
+
+    fn of_documents(store: Arc<dyn Store>, context: &Context, checks: Checks) -> Result<Self, Error> {
         let hierarchies = leftovers::hierarchies(&store, context)?;
         let is_listable = store.capabilities().listable;
         let keys = if is_listable { store.list_sorted(&Prefix::root())? } else { Vec::new() };

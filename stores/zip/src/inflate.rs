@@ -6,6 +6,8 @@ use flate2::{Decompress, FlushDecompress, Status};
 use rawzip::ReaderAt;
 use zarr_spec::{BoxError, Output};
 
+use crate::Damage;
+
 /// Number of stored bytes that are read at a time, and of inflated bytes that are discarded at a time.
 const PIECE: usize = 64 << 10;
 
@@ -64,8 +66,10 @@ impl Inflater {
                 let more = if done == size { 1 } else { usize::try_from(more).unwrap_or(PIECE).min(PIECE) };
                 &mut self.skipped[..more]
             };
-            let status =
-                self.stream.decompress(&self.encoded[unread.clone()], target, FlushDecompress::None)?;
+            let status = self
+                .stream
+                .decompress(&self.encoded[unread.clone()], target, FlushDecompress::None)
+                .map_err(|error| Damage(error.to_string()))?;
             let came = self.stream.total_out() - done;
             let read = self.stream.total_in() - before;
             unread.start += usize::try_from(read)?;
@@ -74,15 +78,14 @@ impl Inflater {
                 to.advance(usize::try_from(came)?);
             }
             if now > size || status == Status::StreamEnd && now < size {
-                return Err(
-                    format!("it does not inflate to the {size} bytes that the archive declares").into()
-                );
+                let what = format!("it does not inflate to the {size} bytes that the archive declares");
+                return Err(Damage(what).into());
             }
             if status == Status::StreamEnd || now == part.end && part.end < size {
                 return Ok(());
             }
             if came == 0 && read == 0 && encoded.is_empty() {
-                return Err("its deflated bytes are truncated".into());
+                return Err(Damage("its deflated bytes are truncated".to_owned()).into());
             }
         }
     }

@@ -24,7 +24,9 @@
 //!
 //! Source: APPNOTE.TXT 6.3.10 of PKWARE. [`pack`] writes entries in the order of RFC-9 of OME-Zarr.
 
+use std::error::Error;
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
@@ -37,9 +39,9 @@ use rawzip::{FileReader, ReaderAt};
 use serde::Deserialize;
 use zarr_plugin_kit::sorted;
 use zarr_spec::store::{
-    Capabilities, Contents, DescribedStore, Directory, Durability, GetOptions, GetResult, Keys, Payload,
-    ReadHints, Request, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, StoreResult,
-    Version, get_each,
+    Capabilities, Contents, DescribedStore, Directory, Durability, GetOptions, GetResult, IoKind, Keys,
+    Payload, ReadHints, Request, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin,
+    StoreResult, Version, get_each,
 };
 use zarr_spec::{
     BoxError, ByteRange, Example, Invalid, Key, LimitExceeded, Output, Pool, Prefix, printable_path, typetag,
@@ -211,7 +213,9 @@ impl ZipStore {
     }
 
     fn failed(&self, key: &Key, source: BoxError) -> StoreError {
-        StoreError::io("reading", format!("{}/{key}", self.name), source)
+        let is_damaged = source.is::<Damage>();
+        let error = StoreError::io("reading", format!("{}/{key}", self.name), source);
+        if is_damaged { error.with_kind(IoKind::Damaged) } else { error }
     }
 
     fn version_of(&self, entry: &Entry) -> Version {
@@ -393,6 +397,18 @@ fn open_step(step: &Step<'_>) -> StoreResult<Arc<dyn Store>> {
     Ok(Arc::new(ZipStore::within(store, key)?))
 }
 
+/// A value differs from what the directory of the archive records.
+#[derive(Debug)]
+struct Damage(String);
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Damage {}
+
 fn not_an_archive(name: &str, reason: &str) -> Invalid {
     Invalid::new(format!("`{name}` cannot be read as a zip archive: {reason}"))
 }
@@ -401,7 +417,7 @@ fn not_an_archive(name: &str, reason: &str) -> Invalid {
 fn check_whole(entry: &Entry, part: &Range<u64>, bytes: &[u8]) -> Result<(), BoxError> {
     let is_whole = *part == (0..entry.size());
     if is_whole && crc32fast::hash(bytes) != entry.crc32() {
-        return Err("the CRC-32 of its bytes differs from the one in the archive".into());
+        return Err(Damage("the CRC-32 of its bytes differs from the one in the archive".to_owned()).into());
     }
     Ok(())
 }

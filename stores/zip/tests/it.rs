@@ -13,8 +13,8 @@ use flate2::write::DeflateEncoder;
 use zarr_conformance::stores::MinimalStore;
 use zarr_conformance::stores::around::holds_every_rule;
 use zarr_spec::store::{
-    Capabilities, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreConfiguration,
-    StoreError, StorePlugin, get_value,
+    Capabilities, Directory, GetOptions, GetResult, IoKind, Keys, Payload, ReadHints, Store,
+    StoreConfiguration, StoreError, StorePlugin, get_value,
 };
 use zarr_spec::{ByteRange, Key, Output, Prefix, inventory, json};
 use zarr_store_zip::{ZipStore, pack};
@@ -346,6 +346,10 @@ fn unreadable_entries_are_listed_and_name_the_reason() {
             refusal.starts_with(&format!("reading `memory/{at}`: ")) && refusal.contains(reason),
             "{refusal}"
         );
+    }
+    for damaged in ["stored", "deflated", "longer", "shorter", "garbage"] {
+        let error = value(&store, damaged).unwrap_err();
+        assert!(matches!(error, StoreError::Io { kind: IoKind::Damaged, .. }), "{damaged}: {error:?}");
     }
     assert_eq!(value(&store, "good").unwrap().unwrap(), bytes);
     // The CRC-32 covers only the whole value.

@@ -78,7 +78,8 @@ impl Check<'_> {
 
     fn add(&mut self, finding: Finding) {
         let finding = finding.at(&self.report.path);
-        if let Some(index) = finding.chunk.as_ref().filter(|_| finding.kind.is_damage()) {
+        let is_damaged = finding.kind.is_damage() && finding.kind != FindingKind::MissingChunk;
+        if let Some(index) = finding.chunk.as_ref().filter(|_| is_damaged) {
             self.damaged.insert(index.clone());
         }
         if !self.report.findings.contains(&finding) {
@@ -165,7 +166,7 @@ impl Check<'_> {
     /// If the operation was cancelled or the store failed.
     fn add_error(&mut self, error: Error, index: &[u64]) -> Result<(), Error> {
         let kind = match (&error, error.kind()) {
-            (Error::Store(_) | Error::Cancelled, _) => return Err(error),
+            _ if ends_check(&error) => return Err(error),
             (Error::Chunk(_) | Error::Elements(_), _) | (_, ErrorKind::Damaged) => FindingKind::Chunk,
             _ => FindingKind::NotChecked,
         };
@@ -195,7 +196,7 @@ impl Check<'_> {
                         self.add_decoded(subset, is_fill, &mut fill)?;
                     }
                 }
-                Err(error @ (Error::Store(_) | Error::Cancelled)) => return Err(error),
+                Err(error) if ends_check(&error) => return Err(error),
                 Err(_) => self.decode_each(&boxes, &group, &mut fill)?,
             }
         }
@@ -285,6 +286,16 @@ impl Check<'_> {
         let Some((index, is_fill)) = fill.current.take() else { return };
         fill.chunks += u64::from(is_fill);
         self.draw(&index, if is_fill { ChunkState::Fill } else { ChunkState::Stored });
+    }
+}
+
+/// Returns whether an error concerns more than one chunk: the check was cancelled, or the store failed. Some stores find
+/// damage themselves.
+fn ends_check(error: &Error) -> bool {
+    match error {
+        Error::Cancelled => true,
+        Error::Store(_) => error.kind() != ErrorKind::Damaged,
+        _ => false,
     }
 }
 

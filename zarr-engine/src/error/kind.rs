@@ -75,6 +75,7 @@ fn of_store(error: &StoreError) -> ErrorKind {
     match error {
         StoreError::NotSupported { .. } => ErrorKind::NotSupported,
         StoreError::TooLarge { .. } => ErrorKind::Memory,
+        StoreError::Io { kind: IoKind::Damaged, .. } => ErrorKind::Damaged,
         StoreError::Io { kind, .. } => ErrorKind::Store(*kind),
         // The key or the description came from the caller.
         _ => ErrorKind::InvalidInput,

@@ -65,6 +65,9 @@ pub enum IoKind {
     TimedOut,
     /// The server or the device cannot be reached.
     Unreachable,
+    /// The stored value is damaged: the store found another checksum or size than it recorded. Other values may be
+    /// intact. Loaded plugins cannot report it.
+    Damaged,
     /// Any other failure.
     #[default]
     Other,
