@@ -35,6 +35,7 @@ pub(super) fn check(hierarchy: &Hierarchy, keys: &[Key], report: &mut Report) ->
         }
     }
     find_unreachable(hierarchy.format(), &entries, keys, report);
+    find_doubled(hierarchy.format(), keys, report);
     for warning in hierarchy.warnings() {
         let mut finding = Finding::new(FindingKind::Tolerated, warning.text);
         finding.path = warning.node.map(|path| path.to_string());
@@ -75,6 +76,27 @@ fn find_unreachable(format: Format, entries: &[NodeEntry], keys: &[Key], report:
                 report.add(Finding::new(FindingKind::MissingGroup, text).at(ancestor));
             }
             None => {}
+        }
+    }
+}
+
+/// Finds nodes with the documents of an array and of a group. `keys` are sorted. In v3, a node has one document.
+fn find_doubled(format: Format, keys: &[Key], report: &mut Report) {
+    for key in keys {
+        let text = key.as_str();
+        let group = match format {
+            Format::V2 if key.name() == ".zarray" => {
+                format!("{}.zgroup", text.strip_suffix(".zarray").unwrap_or_default())
+            }
+            Format::V3Draft if text.starts_with("meta/") => match text.rsplit_once(".array.") {
+                Some((before, after)) => format!("{before}.group.{after}"),
+                None => continue,
+            },
+            _ => continue,
+        };
+        if keys.binary_search_by(|key| key.as_str().cmp(group.as_str())).is_ok() {
+            let text = format!("the node is an array and, in `{group}`, a group");
+            report.add(Finding::new(FindingKind::Disagreement, text).with_key(key));
         }
     }
 }

@@ -33,11 +33,11 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "PATH")]
     pub(crate) second_path: Option<String>,
     /// Accept numbers whose difference is at most this
-    #[arg(long, value_name = "NUMBER", value_parser = tolerance)]
+    #[arg(long, value_name = "NUMBER", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) absolute: Option<f64>,
     /// Accept numbers whose difference is at most this share of the second number. With both options, the
     /// limits are added
-    #[arg(long, value_name = "NUMBER", value_parser = tolerance)]
+    #[arg(long, value_name = "NUMBER", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) relative: Option<f64>,
     /// Compare only structure and metadata
     #[arg(long)]

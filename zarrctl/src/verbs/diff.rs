@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use zarr_kit::NodePath;
 use zarr_kit::archive::{self, Compared, Difference, Side, Tolerance, ValueDifferences};
 use zarr_kit::json::counted;
 use zarr_kit::spec::{Value, printable};
@@ -35,15 +36,21 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
     if arguments.json {
         write_json(&diff.to_json(), &mut output)?;
     } else {
-        write(&diff, &mut output)?;
+        write(&diff, &one.root, &mut output)?;
     }
     if diff.is_equal() { Ok(()) } else { Err(Failure::Different) }
 }
 
-fn write(diff: &archive::Diff, to: &mut dyn Write) -> Result<(), Failure> {
+/// Prints the differences. Nodes have their paths in the first hierarchy.
+fn write(diff: &archive::Diff, root: &NodePath, to: &mut dyn Write) -> Result<(), Failure> {
     for node in &diff.nodes {
+        let path = match (root.is_root(), node.path.as_str()) {
+            (true, path) => path.to_owned(),
+            (false, "/") => root.to_string(),
+            (false, below) => format!("{root}{below}"),
+        };
         for difference in &node.differences {
-            writeln!(to, "{}: {}", printable(&node.path), printable(text(difference)))?;
+            writeln!(to, "{}: {}", printable(&path), printable(text(difference)))?;
         }
     }
     let differ = diff.nodes.len();

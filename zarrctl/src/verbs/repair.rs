@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use zarr_kit::archive::{self, Checks, RepairChoices, RepairPlan};
+use zarr_kit::archive::{self, Checks, Finding, FindingKind, RepairChoices, RepairPlan};
 use zarr_kit::json::{self, counted};
 use zarr_kit::spec::printable;
 
@@ -31,7 +31,12 @@ pub(crate) fn run(arguments: &Repair) -> Result<(), Failure> {
     }
     let is_done = plan.remaining.is_empty() && (arguments.run || plan.repairs.is_empty());
     if !arguments.json {
-        writeln!(stdout(), "{}", summary(plan.repairs.len(), plan.remaining.len(), arguments.run))?;
+        writeln!(
+            stdout(),
+            "{}{}",
+            summary(plan.repairs.len(), plan.remaining.len(), arguments.run),
+            hint(&plan)
+        )?;
     }
     if is_done { Ok(()) } else { Err(Failure::Different) }
 }
@@ -57,9 +62,21 @@ fn summary(repairs: usize, remaining: usize, is_run: bool) -> String {
         count => format!(", {} not repairable", counted(count, "finding", "findings")),
     };
     match (repairs, is_run) {
+        (0, true) => format!("nothing repaired{remaining}"),
         (_, true) => format!("{repaired} done{remaining}"),
         (0, false) => format!("{repaired} planned{remaining}"),
         _ => format!("{repaired} planned{remaining}; --run repairs"),
+    }
+}
+
+/// Names the option for damaged chunks that the plan leaves alone.
+fn hint(plan: &RepairPlan) -> &'static str {
+    let is_chunk = |finding: &Finding| finding.chunk.is_some() && finding.kind != FindingKind::MissingChunk;
+    match plan.remaining.iter().any(is_chunk) {
+        true => {
+            "; --quarantine-chunks moves damaged chunks to the quarantine, so that all others can be read"
+        }
+        false => "",
     }
 }
 

@@ -58,7 +58,10 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
 fn read_manifest(file: &Path) -> Result<Manifest, Failure> {
     let place = file.display();
     let text = fs::read(file).map_err(|error| Failure::Io(error).while_at(&format!("reading `{place}`")))?;
-    Manifest::parse(&text).map_err(|error| Failure::fault(format!("`{place}`: {}", chain(&error))))
+    Manifest::parse(&text).map_err(|error| {
+        let reason = chain(&error);
+        Failure::fault(format!("`{place}` is not a manifest that `digest --manifest` wrote: {reason}"))
+    })
 }
 
 /// Checks a store. Arrays that the file `resume` has are not checked again.
@@ -166,8 +169,11 @@ fn write(report: &Report, with_pictures: bool, to: &mut dyn Write) -> Result<(),
         writeln!(to, "{}", printable(line(finding)))?;
         damage += u64::from(finding.kind.is_damage());
     }
+    if !report.arrays.is_empty() {
+        writeln!(to, "{HEAD}")?;
+    }
     for array in &report.arrays {
-        writeln!(to, "{}: {}", printable(&array.path), counts(&array.census))?;
+        writeln!(to, "{}  {}", counts(&array.census), printable(&array.path))?;
         for row in array.census.picture.lines().iter().filter(|_| with_pictures) {
             writeln!(to, "  {}", printable(row))?;
         }
@@ -190,19 +196,22 @@ pub(crate) fn line(finding: &Finding) -> String {
     format!("{line}: {}", finding.text)
 }
 
+/// The columns of [`counts`].
+const HEAD: &str = " chunks  stored missing    fill damaged       size   smallest    largest  array";
+
+/// Returns the numbers of the chunks of an array and their sizes, as a line of a table. A dash stands for what was not
+/// counted at the level of the check.
 fn counts(census: &Census) -> String {
-    let Census { chunks, stored, .. } = census;
-    let mut parts = vec![format!("{stored} of {} stored", counted(*chunks, "chunk", "chunks"))];
-    if census.missing() > 0 {
-        parts.push(format!("{} missing", census.missing()));
-    }
-    parts.extend(census.fill.filter(|fill| *fill > 0).map(|fill| format!("{fill} all fill value")));
-    if census.damaged > 0 {
-        parts.push(format!("{} damaged", census.damaged));
-    }
-    if let (Some(all), Some(smallest), Some(largest)) = (census.encoded_size, census.smallest, census.largest)
-    {
-        parts.push(format!("{} ({} to {} each)", size(all), size(smallest), size(largest)));
-    }
-    parts.join(", ")
+    let counts = [
+        Some(census.chunks),
+        Some(census.stored),
+        Some(census.missing()),
+        census.fill,
+        census.fill.or(census.encoded_size).map(|_| census.damaged),
+    ];
+    let sizes = [census.encoded_size, census.smallest, census.largest];
+    let text = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let counts = counts.map(|count| format!("{:>7}", text(count.map(|count| count.to_string()))));
+    let sizes = sizes.map(|bytes| format!("{:>10}", text(bytes.map(size))));
+    [&counts[..], &sizes[..]].concat().join(" ")
 }

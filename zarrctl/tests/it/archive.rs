@@ -52,6 +52,58 @@ fn diff_has_status_3_for_differences() {
 }
 
 #[test]
+fn diff_compares_parts_of_stores_and_within_tolerances() {
+    let place = Place::new();
+    let store = place.at("store");
+    for (path, value) in [("/a", "100"), ("/g/b", "101")] {
+        text(&["create", &store, path, "--shape", "2,3", "--dtype", "float64"]);
+        text(&["put", &store, path, "--value", value]);
+    }
+    let nodes = ["diff", &store, &store, "--path", "a", "--second-path", "g/b"];
+    let (status, output) = ran(&nodes);
+    let found = "/a: 6 of 6 elements differ, first at [0, 0]: 100 and 101; by at most 1 (relative 9.901e-3)";
+    assert_eq!((status, output), (3, format!("{found}\n1 of 1 node differs\n")));
+    for (limit, status) in
+        [(&["--relative", "0.01"][..], 0), (&["--relative", "0.009"], 3), (&["--absolute", "1"], 0)]
+    {
+        assert_eq!(ran(&[&nodes[..], limit].concat()).0, status, "{limit:?}");
+    }
+    assert_eq!(ran(&[&nodes[..], &["--no-values"]].concat()).0, 0);
+}
+
+/// The members of a zip archive have checksums of their own, so that damage of uncompressed chunks is found too.
+#[test]
+fn damage_in_a_zip_archive_is_found() {
+    let place = Place::new();
+    let store = place.at("store");
+    text(&["create", &store, "/a", "--shape", "8", "--chunks", "4", "--dtype", "uint8", "--codec", "none"]);
+    text(&["put", "--format", "raw", &store, "/a", &place.file("elements", b"abcdefgh")]);
+    let archive = place.at("a.zip");
+    text(&["pack", &store, &archive]);
+    text(&["verify", &archive]);
+    let whole = fs::read(&archive).unwrap();
+    let at = whole.windows(4).position(|window| window == b"efgh").unwrap();
+    let mut damaged = whole.clone();
+    damaged[at] ^= 1;
+    fs::write(&archive, damaged).unwrap();
+    let (status, report) = ran(&["verify", &archive]);
+    assert_eq!(status, 3, "{report}");
+    assert!(report.starts_with("damage: reading ") && report.contains("a/c/1`: the CRC-32 "), "{report}");
+    assert!(report.contains("\n      2       2       0       0       1 "), "{report}");
+    let at = whole.windows(8).position(|window| window == b"\"uint8\",").unwrap();
+    let mut damaged = whole.clone();
+    damaged[at + 1] ^= 1;
+    fs::write(&archive, damaged).unwrap();
+    let (status, report) = ran(&["verify", &archive]);
+    assert_eq!(status, 3, "{report}");
+    for part in ["/a/zarr.json`: the CRC-32 ", "nothing else was checked"] {
+        assert!(report.contains(part), "{report}");
+    }
+    fs::write(&archive, &whole[..whole.len() - 30]).unwrap();
+    assert!(refused(&["verify", &archive], 1).contains("zip"));
+}
+
+#[test]
 fn verify_has_status_3_for_damage() {
     let place = demo();
     let store = place.at("demo/v3");
@@ -59,7 +111,8 @@ fn verify_has_status_3_for_damage() {
     let digest = text(&["digest", &store, "--manifest", &manifest]);
     let report = text(&["verify", &store, "--manifest", &manifest, "--picture"]);
     assert!(report.ends_with("whole at the level `decode`: 8 arrays\n"), "{report}");
-    assert!(report.contains("/words: 3 of 3 chunks stored") && report.contains("\n  ###\n"), "{report}");
+    let words = "      3       3       0       0       0 ";
+    assert!(report.contains(words) && report.contains("  /words\n  ###\n"), "{report}");
     let chunk = place.path("demo/v3/words/c/1");
     let value = fs::read(&chunk).unwrap();
     fs::write(&chunk, b"").unwrap();
@@ -74,14 +127,17 @@ fn verify_has_status_3_for_damage() {
     fs::remove_file(&chunk).unwrap();
     assert_eq!(ran(&["verify", &store]).0, 0);
     assert_eq!(ran(&["verify", &store, "--manifest", &manifest]).0, 3);
-    assert_eq!(ran(&["verify", &store, "--complete"]).0, 3);
+    let (status, report) = ran(&["verify", &store, "--complete"]);
+    assert_eq!(status, 3);
+    assert!(report.contains("      3       2       1       0       0 "), "{report}");
     fs::write(&chunk, value).unwrap();
     assert_eq!(text(&["digest", &store]), digest);
     place.file("demo/v3/words/.zarr-tmp-1-2", b"left");
     assert!(ran(&["verify", &store]).1.starts_with("damage: "));
     refused(&["verify", &place.at("missing")], 1);
     fs::write(&manifest, "{}").unwrap();
-    refused(&["verify", &store, "--manifest", &manifest], 1);
+    let message = refused(&["verify", &store, "--manifest", &manifest], 1);
+    assert!(message.contains("is not a manifest that `digest --manifest` wrote"), "{message}");
 }
 
 #[test]
@@ -185,4 +241,22 @@ fn a_plan_writes_nothing() {
     assert_eq!(ran(&["repair", &store, "--run"]).0, 0);
     assert_eq!(ran(&["repair", &store]), (0, "nothing to repair\n".to_owned()));
     assert!(ran(&["repair", &store, "--json"]).1.contains("\"repairs\": []"));
+}
+
+#[test]
+fn damaged_chunks_move_to_the_quarantine_only_on_request() {
+    let place = demo();
+    let store = place.at("demo/v3");
+    let chunk = place.file("demo/v3/words/c/1", b"damaged");
+    let (status, plan) = ran(&["repair", &store, "--run"]);
+    assert_eq!(status, 3);
+    let summary = "nothing repaired, 1 finding not repairable; --quarantine-chunks ";
+    assert!(plan.starts_with("not repairable: damage: chunk [1] of /words "), "{plan}");
+    assert!(plan.contains(summary), "{plan}");
+    assert_eq!(fs::read(&chunk).unwrap(), b"damaged");
+    assert_eq!(ran(&["repair", &store, "--run", "--quarantine-chunks"]).0, 0);
+    assert!(!fs::exists(&chunk).unwrap());
+    let [kept] = &place.files("demo/v3/__zarrctl/quarantine")[..] else { panic!("one value is quarantined") };
+    assert_eq!(fs::read(place.path("demo/v3/__zarrctl/quarantine").join(kept)).unwrap(), b"damaged");
+    assert_eq!(ran(&["verify", &store]).0, 0);
 }

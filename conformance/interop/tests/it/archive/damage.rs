@@ -1,5 +1,6 @@
 //! Each kind of damage, in each format, is found.
 
+use zarr_interop::memory;
 use zarr_kit::archive::{Checks, FindingKind, Level};
 use zarr_kit::spec::store::Store;
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, json};
@@ -80,6 +81,22 @@ fn truncated_and_changed_compressed_chunks_are_found() {
             set(store, &key, &value);
         });
         assert_eq!(kinds, everywhere(FindingKind::Chunk));
+    }
+}
+
+/// A whole chunk of another array, as an interrupted rechunking by another program leaves it.
+#[test]
+fn chunks_that_decode_to_another_size_are_found() {
+    for length in [8, 17] {
+        let kinds = found(Level::Decode, |store, format| {
+            let hierarchy = Hierarchy::create(memory(), &Context::linked().unwrap(), format).unwrap();
+            let other = ArrayBuilder::new([length], "float64").chunks([length]).codec("gzip");
+            let other = hierarchy.create_array("/gzip", &other).unwrap();
+            other.write_values::<f64>(.., &vec![2.5; usize::try_from(length).unwrap()]).unwrap();
+            let key = chunk(format, "gzip");
+            set(store, &key, &get(&**hierarchy.store(), &key));
+        });
+        assert_eq!(kinds, everywhere(FindingKind::Chunk), "{length}");
     }
 }
 
@@ -247,7 +264,7 @@ fn incomplete_encodings_of_anndata_are_found() {
 fn documents_of_two_formats_that_disagree_are_found() {
     let store = sample(Format::V2);
     let context = Context::linked().unwrap();
-    let hierarchy = Hierarchy::create(zarr_interop::memory(), &context, Format::V3).unwrap();
+    let hierarchy = Hierarchy::create(memory(), &context, Format::V3).unwrap();
     let encoding = zarr_kit::json::json!({"name": "v2", "configuration": {"separator": "."}});
     let builder = ArrayBuilder::new([41], "float64").chunks([16]).codec("gzip").chunk_key_encoding(encoding);
     hierarchy.create_group("/", zarr_kit::json::json!({})).unwrap();
@@ -256,6 +273,30 @@ fn documents_of_two_formats_that_disagree_are_found() {
         set(&*store, key, &get(&**hierarchy.store(), key));
     }
     assert!(damage(&decoded(&store)).contains(&FindingKind::Disagreement));
+}
+
+#[test]
+fn nodes_below_an_array_are_found() {
+    for format in [Format::V2, Format::V3] {
+        let store = sample(format);
+        let from = document(&*store, format, "gzip");
+        set(&*store, &from.replace("gzip", "gzip/inner"), &get(&*store, &from));
+        let report = checked(&store, Checks::new(Level::Metadata));
+        let texts: Vec<&str> = report.findings.iter().map(|finding| finding.text.as_str()).collect();
+        assert_eq!(texts, ["/gzip/inner is below /gzip, which is not a group"], "{format}");
+        assert_eq!(damage(&report), [FindingKind::Disagreement], "{format}");
+    }
+}
+
+#[test]
+fn a_node_that_is_a_group_and_an_array_is_found() {
+    let store = sample(Format::V2);
+    set(&*store, "gzip/.zgroup", br#"{"zarr_format": 2}"#);
+    assert_eq!(damage(&decoded(&store)), [FindingKind::Disagreement]);
+    let store = sample(Format::V3Draft);
+    let key = document(&*store, Format::V3Draft, "gzip").replace(".array.", ".group.");
+    set(&*store, &key, br#"{"extensions": [], "attributes": {}}"#);
+    assert_eq!(damage(&decoded(&store)), [FindingKind::Disagreement]);
 }
 
 #[test]
