@@ -105,7 +105,11 @@ impl fmt::Display for ArrayPlan {
         let Method::Decoded(passes) = &self.method else {
             return writeln!(f, "  copies the encoded chunks");
         };
-        writeln!(f, "  chunks  {} to {}", text::shape(&self.source_chunk), text::shape(&self.chunk))?;
+        let from = text::shape(&self.source_chunk);
+        match self.source_chunk == self.chunk {
+            true => writeln!(f, "  chunks  {from} as before, decoded and encoded again")?,
+            false => writeln!(f, "  chunks  {from} to {}", text::shape(&self.chunk))?,
+        }
         writeln!(f, "  passes  {passes}")?;
         if passes.count() > 1 {
             writeln!(f, "  space   {size} in the destination, until the array is complete")?;

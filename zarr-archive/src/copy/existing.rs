@@ -60,6 +60,7 @@ impl Existing {
             }
         }
         let are_missing = present.len() < arrays.len();
+        let mut are_same = !are_missing;
         for (array, error) in present {
             let there = match destination.node(&array.path) {
                 Ok(Node::Array(there)) => Some(there),
@@ -77,8 +78,18 @@ impl Existing {
                 {
                     found.complete.insert(array.path.clone());
                 }
-                _ => found.refused.push(format!("{}: {}", array.path, chain(&error))),
+                (_, Some(_)) => {
+                    are_same = are_same && is_same;
+                    let what = "an array already exists; --overwrite replaces it";
+                    found.refused.push(format!("{}: {what}", array.path));
+                }
+                (_, None) => found.refused.push(format!("{}: {}", array.path, chain(&error))),
             }
+        }
+        if are_same && found.refused.len() >= arrays.len() && !arrays.is_empty() {
+            let what = "all arrays exist with this metadata: the copy may be complete already; \
+                        `zarrctl diff` compares it";
+            found.refused.push(what.to_owned());
         }
         Ok(found)
     }

@@ -115,7 +115,7 @@ fn list(text: &str) -> Result<Vec<Length>, String> {
 fn length(text: &str) -> Result<Length, String> {
     match text {
         WHOLE => Ok(Length::Whole),
-        _ => text.parse().map(Length::Elements).map_err(|_| {
+        _ => text.parse().ok().filter(|&count: &u64| count > 0).map(Length::Elements).ok_or_else(|| {
             format!("`{text}` is not a number of elements; expected 1 or more, or -1 for the whole dimension")
         }),
     }
@@ -140,6 +140,7 @@ mod tests {
         for (text, part) in [
             ("10,x", "`x` is not a number"),
             ("-2", "`-2` is not a number"),
+            ("time=0", "`0` is not a number"),
             ("time=10,20", "`20` is not NAME=LENGTH"),
             ("/a=time=", "`` is not a number"),
             ("none", "`none` is not a number"),

@@ -31,7 +31,7 @@ pub(crate) struct Copy {
     pub(crate) codecs: Vec<CodecFor>,
     /// Copy an array in two passes, through uncompressed chunks in the destination, if one pass would read its
     /// chunks more often than this on average
-    #[arg(long, value_name = "TIMES", default_value = "2", value_parser = values::times)]
+    #[arg(long, value_name = "TIMES", default_value = "2", value_parser = values::times, allow_negative_numbers = true)]
     pub(crate) max_reads: f64,
     /// Copy only this part of the arrays with these dimensions, as in `show --select`: "time=2001-02,lat=0:45", or
     /// "/ocean=time=2001" for a group or an array, or "/t2m=0:10,5" by position. Coordinates are cut too, and a single
@@ -65,7 +65,7 @@ pub(crate) struct Copy {
     #[arg(long, value_name = "NUMBER", requires = "part", value_parser = clap::value_parser!(u64).range(1..=2))]
     pub(crate) pass: Option<u64>,
     /// Threads that decode and encode chunks. Default: the number of processors
-    #[arg(long, value_name = "NUMBER", value_parser = values::jobs)]
+    #[arg(long, value_name = "NUMBER", value_parser = values::jobs, allow_negative_numbers = true)]
     pub(crate) jobs: Option<usize>,
     /// Consolidate the metadata of the copy when it is complete
     #[arg(long)]

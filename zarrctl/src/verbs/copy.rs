@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use zarr_kit::archive::{
-    self, ArrayPlan, CopyError, CopyPlan, CopyProgress, CopyRequest, CopySummary, Losses, Part, Skipped,
+    self, ArrayPlan, CopyError, CopyPlan, CopyProgress, CopyRequest, CopySummary, Losses, Method, Part,
+    Passes, Skipped,
 };
 use zarr_kit::spec::printable;
 use zarr_kit::spec::store::Store;
@@ -56,7 +57,7 @@ pub(crate) fn run_with(
         note_lines(&format!("warning: the copy loses some metadata:\n{}", plan.losses()));
     }
     if arguments.plan {
-        print_plan(&plan)?;
+        print_plan(&plan, arguments)?;
         return Ok(None);
     }
     before_writing()?;
@@ -238,10 +239,18 @@ fn print_losses(losses: &Losses) -> Result<(), Failure> {
 }
 
 /// Prints how each array will be copied, and what all of them take.
-fn print_plan(plan: &CopyPlan) -> Result<(), Failure> {
+fn print_plan(plan: &CopyPlan, arguments: &Copy) -> Result<(), Failure> {
     let mut out = stdout();
     plan.replaced().iter().try_for_each(|path| writeln!(out, "{}  is erased first", printable(path)))?;
-    plan.arrays().iter().try_for_each(|array| write!(out, "{array}"))?;
+    for array in plan.arrays() {
+        write!(out, "{array}")?;
+        if is_read_often(array, arguments.max_reads) {
+            writeln!(
+                out,
+                "  note    this exceeds --max-reads, but two passes would not be faster; raise --memory"
+            )?;
+        }
+    }
     let total = |size: fn(&ArrayPlan) -> u64| plan.arrays().iter().map(size).fold(0, u64::saturating_add);
     let [read, written] = [ArrayPlan::read_size, ArrayPlan::written_size].map(total);
     let temporary = plan.arrays().iter().map(ArrayPlan::temporary_size).max().unwrap_or(0);
@@ -257,7 +266,15 @@ fn print_plan(plan: &CopyPlan) -> Result<(), Failure> {
             size(temporary)
         )?;
     }
+    if arguments.part.is_some() && plan.arrays().iter().any(|array| array.passes() > 1) {
+        writeln!(out, "  parts   all with --pass 1, and when they are complete, all with --pass 2")?;
+    }
     Ok(())
+}
+
+/// Returns whether one pass reads chunks more often than requested, because two passes would not help.
+fn is_read_often(array: &ArrayPlan, max_reads: f64) -> bool {
+    matches!(&array.method, Method::Decoded(Passes::One(pass)) if pass.reads > max_reads)
 }
 
 /// Refuses to copy a hierarchy onto or into itself.

@@ -211,6 +211,10 @@ impl Shown<'_> {
     }
 
     fn write_png(&self, file: &Path) -> Result<(), Failure> {
+        if file.extension().is_some_and(|extension| !extension.eq_ignore_ascii_case("png")) {
+            let what = "the picture is a PNG; choose a name that ends in .png";
+            return Err(Failure::Usage(format!("`{}`: {what}", file.display())));
+        }
         let slice = self.slice((PIXELS, PIXELS / 2), false)?;
         let slice = slice.ok_or_else(|| {
             Failure::fault(

@@ -261,6 +261,11 @@ fn existing_arrays_are_replaced_on_request() {
     let plan = text(&["copy", &store, &copy, "--overwrite", "--plan"]);
     assert!(plan.starts_with("/t2m  is erased first\n"), "{plan}");
     bytes(&["copy", &store, &copy, "--overwrite"]);
+    for more in ["--resume", "--partition=1/2"] {
+        let message = refused(&["copy", &store, &copy, more], 1);
+        assert!(message.contains("/t2m: an array already exists; --overwrite replaces it\n"), "{message}");
+        assert!(message.contains("the copy may be complete already"), "{message}");
+    }
     assert!(run(&["erase", &copy, "/other"]).status.success());
     assert_eq!(digest(&copy), digest(&store));
     let chunks = place.files("copy").into_iter().filter(|file| file.starts_with("t2m/c/")).count();

@@ -204,6 +204,12 @@ fn rows_become_columns_in_two_passes_with_little_memory() {
         assert!(place.files("copy").is_empty());
         let one = text(&[&command[..], &["--plan", "--max-reads", "8"]].concat());
         assert!(one.contains("1; each chunk is read 8.00 times"), "{one}");
+        assert!(!one.contains("--memory"), "{one}");
+        // The chunks between two passes would be tiny.
+        let little = ["--memory", "200KiB", "copy", &store, &copy, "--chunks", "64,256", "--plan"];
+        assert!(text(&little).contains("this exceeds --max-reads"), "{}", text(&little));
+        let parts = text(&[&command[..], &["--plan", "--partition", "1/4"]].concat());
+        assert!(parts.contains("all with --pass 1"), "{parts}");
         bytes(&command);
         assert_eq!(bytes(&["get", &copy, "/g/rows", "--format", "raw"]), elements, "{format}");
         assert!(!place.path("copy/__zarrctl").exists(), "{format}");

@@ -112,6 +112,8 @@ fn a_picture_is_drawn_or_written() {
     assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
     // Width and height are big endian numbers in the first section.
     assert_eq!(png[16..24], [0, 0, 0, 4, 0, 0, 0, 3]);
+    let message = refused(&["show", &store, "/t2m", "--png", &place.at("t2m.jpg")], 2);
+    assert!(message.contains("the picture is a PNG"), "{message}");
     let message = refused(&["show", &store, "/time", "--png", &file], 1);
     assert!(message.contains("two dimensions"), "{message}");
     assert!(refused(&["show", &store, "/"], 1).contains("is a group"));
