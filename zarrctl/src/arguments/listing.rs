@@ -11,7 +11,7 @@ pub(crate) struct Tree {
     #[command(flatten)]
     pub(crate) at: NodeAt,
     /// List at most this number of levels below the first node
-    #[arg(long, value_name = "LEVELS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LEVELS")]
     pub(crate) depth: Option<usize>,
     /// Print the sizes of arrays: of the stored chunks, and of all elements
     #[arg(long)]
@@ -61,7 +61,7 @@ pub(crate) struct Du {
     #[command(flatten)]
     pub(crate) at: NodeAt,
     /// Print at most this number of levels below the first node
-    #[arg(long, value_name = "LEVELS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LEVELS")]
     pub(crate) depth: Option<usize>,
     /// Print sizes in bytes, without a unit
     #[arg(long)]

@@ -74,7 +74,8 @@ fn hint(plan: &RepairPlan) -> &'static str {
     let is_chunk = |finding: &Finding| finding.chunk.is_some() && finding.kind != FindingKind::MissingChunk;
     match plan.remaining.iter().any(is_chunk) {
         true => {
-            "; --quarantine-chunks moves damaged chunks to the quarantine, so that all others can be read"
+            "; --quarantine-chunks moves damaged chunks out of the hierarchy, and `zarrctl copy \
+             --skip-unreadable` copies all others"
         }
         false => "",
     }
