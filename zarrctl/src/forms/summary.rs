@@ -13,6 +13,9 @@ use crate::slabs;
 /// The most elements that are printed without omissions.
 const WHOLE: u64 = 1000;
 
+/// The most characters in a line of several elements, as in NumPy.
+const LINE: usize = 75;
+
 /// Marks omitted elements.
 const GAP: &str = "…";
 
@@ -104,19 +107,28 @@ impl Layout {
             let _written = write!(to, "{text:>width$}", width = self.width);
             return;
         };
-        let separator = match inner.len() {
-            0 => " ".to_owned(),
-            deeper => format!("{}{:indent$}", "\n".repeat(deeper), "", indent = depth + 1),
+        let next_line = |lines| format!("{}{:indent$}", "\n".repeat(lines), "", indent = depth + 1);
+        let separator = |used: &mut usize| {
+            *used += 1 + self.width;
+            match inner.len() {
+                0 if *used > LINE => {
+                    *used = depth + 1 + self.width;
+                    next_line(1)
+                }
+                0 => " ".to_owned(),
+                deeper => next_line(deeper),
+            }
         };
         let each = usize::try_from(length).ok().and_then(|length| count.checked_div(length)).unwrap_or(0);
+        let mut used = depth + 1 + self.width;
         to.push('[');
         for number in 0..length {
             if number > 0 {
-                to.push_str(&separator);
+                to.push_str(&separator(&mut used));
             }
             if self.gaps.get(depth).copied().flatten() == Some(number) {
                 to.push_str(GAP);
-                to.push_str(&separator);
+                to.push_str(&separator(&mut used));
             }
             let place = usize::try_from(number).unwrap_or(0);
             self.write(to, depth + 1, first + place * each, each);
@@ -146,6 +158,14 @@ mod tests {
     fn shown(shape: &[u64], select: &str) -> Summary {
         let array = array(shape);
         summarise(&array, &slabs::parse(Some(select), &array).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn long_rows_are_broken_at_75_characters() {
+        let lines: Vec<String> = shown(&[40], "...").text.lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].starts_with("[ 0  1  2 ") && lines[0].ends_with(" 23 24"), "{lines:?}");
+        assert!(lines[1].starts_with(" 25 26 ") && lines[1].ends_with(" 39]"), "{lines:?}");
     }
 
     #[test]
