@@ -57,35 +57,41 @@ struct Sizes {
     samples: u64,
 }
 
+/// The tile-parts of a tile.
+#[derive(Debug, Clone, Copy, Default)]
+struct TileParts {
+    found: u8,
+    /// The number in the header of one of them, or 0.
+    declared: u8,
+}
+
 /// Compares the headers of a codestream with the chunk.
 ///
 /// # Errors
 ///
-/// [`CodecError::Corrupt`] if they differ, or if the image has too many tiles or precincts for its size.
+/// [`CodecError::Corrupt`] if they differ, if the image has too many tiles or precincts for its size, or if tiles are
+/// missing.
 pub(crate) fn check(codestream: &[u8], expected: &Expected) -> CodecResult {
     let after_start = codestream.get(4..).unwrap_or_default();
     let (size, mut rest) = segment(after_start)?;
     let sizes = Sizes::of(size, expected)?;
     sizes.check(&[])?;
-    // Headers of tile-parts may also state precincts.
-    loop {
+    let mut tiles = vec![TileParts::default(); usize::try_from(sizes.tiles).unwrap_or_default()];
+    // Headers of tile-parts may also state precincts. The marker of the end may be missing.
+    while !rest.is_empty() {
         let [0xff, marker, after @ ..] = rest else { return Err(ends_early()) };
-        match *marker {
-            END => return Ok(()),
-            TILE_PART => {
-                let Some(next) = tile_part(rest, &sizes)? else { return Ok(()) };
-                rest = next;
-                if rest.is_empty() {
-                    return Ok(());
-                }
-            }
+        rest = match *marker {
+            END => break,
+            TILE_PART => tile_part(rest, &sizes, &mut tiles)?,
             marker => {
                 let (content, next) = segment(after)?;
                 sizes.check_segment(marker, content)?;
-                rest = next;
+                next
             }
-        }
+        };
     }
+    let is_complete = |tile: &TileParts| tile.found >= tile.declared.max(1);
+    if tiles.iter().all(is_complete) { Ok(()) } else { Err(ends_early()) }
 }
 
 fn ends_early() -> CodecError {
@@ -101,12 +107,14 @@ fn segment(bytes: &[u8]) -> CodecResult<(&[u8], &[u8])> {
     Ok((content, rest))
 }
 
-/// Checks the header of a tile-part, and returns the bytes after the tile-part; `None` if it is the last one.
-fn tile_part<'s>(bytes: &'s [u8], sizes: &Sizes) -> CodecResult<Option<&'s [u8]>> {
+/// Checks the header of a tile-part, adds it to its tile, and returns the bytes after it.
+fn tile_part<'s>(bytes: &'s [u8], sizes: &Sizes, tiles: &mut [TileParts]) -> CodecResult<&'s [u8]> {
+    let wrong = || CodecError::corrupt("the header of a tile is wrong");
     let (content, mut rest) = segment(&bytes[2..])?;
-    let &[_, _, s3, s2, s1, s0, _, _] = content else {
-        return Err(CodecError::corrupt("the header of a tile is wrong"));
-    };
+    let &[i1, i0, s3, s2, s1, s0, _, count] = content else { return Err(wrong()) };
+    let tile = tiles.get_mut(usize::from(u16::from_be_bytes([i1, i0]))).ok_or_else(wrong)?;
+    tile.found = tile.found.saturating_add(1);
+    tile.declared = tile.declared.max(count);
     loop {
         let [0xff, marker, after @ ..] = rest else { return Err(ends_early()) };
         if *marker == DATA {
@@ -118,9 +126,10 @@ fn tile_part<'s>(bytes: &'s [u8], sizes: &Sizes) -> CodecResult<Option<&'s [u8]>
     }
     let header_size = bytes.len() - rest.len();
     match u32::from_be_bytes([s3, s2, s1, s0]) as usize {
-        0 => Ok(None),
-        size if size < header_size => Err(CodecError::corrupt("the header of a tile is wrong")),
-        size => bytes.get(size..).map(Some).ok_or_else(ends_early),
+        // The last tile-part extends to the end.
+        0 => Ok(&[]),
+        size if size < header_size => Err(wrong()),
+        size => bytes.get(size..).ok_or_else(ends_early),
     }
 }
 
