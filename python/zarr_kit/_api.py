@@ -154,8 +154,7 @@ def consolidate(store: Location, path: str = "/", **options: Unpack[Options]) ->
 
 
 def new_array(hierarchy: Hierarchy, path: str, arguments: NewArray) -> Array:
-    """Create an array in an open hierarchy."""
-    check_arguments(arguments)
+    """Create an array in an open hierarchy, with arguments that :func:`check_arguments` accepts."""
     hierarchy.check_writable(path)
     data = arguments.get("data")
     elements = None if data is None else np.asarray(data)

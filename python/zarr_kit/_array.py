@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,9 +34,16 @@ class Array:
     def __init__(self, hierarchy: Hierarchy, engine: _engine.Array) -> None:
         self._hierarchy = hierarchy
         self._engine = engine
-        self._type: ElementType = element_type(engine.data_type)
+
+    @cached_property
+    def _type(self) -> ElementType:
+        # Computed on first use, because many arrays are created or listed without reading elements.
+        return element_type(self._engine.data_type)
+
+    @cached_property
+    def _has_scalars(self) -> bool:
         # NumPy returns a structured element as a view that a program may change, so it is not read as `bytes`.
-        self._has_scalars = self._type.is_fixed and self._type.dtype.kind != "V" and self._type.dtype.itemsize > 0
+        return self._type.is_fixed and self._type.dtype.kind != "V" and self._type.dtype.itemsize > 0
 
     @classmethod
     def _open(cls, hierarchy: Hierarchy, path: str) -> "Array":

@@ -83,7 +83,7 @@ def array_description(arguments: NewArray, data: NDArray[Any] | None, *, format:
     fill = _fill_bytes(fill_value, element)
     if fill is None and fill_value is not None and not isinstance(fill_value, _Default):
         description["fill_value"] = fill_value
-    return json.dumps(description, default=_plain), fill
+    return _JSON.encode(description), fill
 
 
 def _array_codecs(arguments: NewArray, *, format: str) -> list[tuple[str, Any]]:
@@ -134,17 +134,21 @@ def _chunks(chunks: Lengths | Sequence[Sequence[int]] | Literal["auto"], shards:
     members = {"shards": None if shards is None else _lengths(shards)}
     if _is_auto(chunks):
         return members
-    if not isinstance(chunks, (int, str)) and any(not isinstance(edge, (int, np.integer)) for edge in chunks):
+    if not isinstance(chunks, (int, str)) and not all(map(_is_length, chunks)):
         edges = [[edge] if isinstance(edge, int) else list(edge) for edge in chunks]
         grid = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": edges}}
         return {**members, "chunk_grid": grid}
     return {**members, "chunks": _lengths(chunks)}
 
 
+def _is_length(value: Any) -> bool:
+    return isinstance(value, (int, np.integer))
+
+
 def _lengths(lengths: Any) -> list[int]:
     if isinstance(lengths, (int, np.integer)):
         return [int(lengths)]
-    return [int(length) for length in lengths]
+    return list(map(int, lengths))
 
 
 def _key_encoding(encoding: Mapping[str, Any] | str | None, *, is_v2: bool) -> dict[str, Any]:
@@ -173,3 +177,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     raise TypeError(f"{value!r} cannot be written as JSON")
+
+
+_JSON = json.JSONEncoder(default=_plain)

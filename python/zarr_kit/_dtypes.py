@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -200,6 +201,7 @@ def data_type_of(dtype: Any) -> tuple[Any, ElementType | None]:
     return _described(numpy_dtype)
 
 
+@lru_cache(maxsize=128)
 def _described(dtype: np.dtype[Any]) -> tuple[Any, ElementType]:
     if dtype.kind == "T":
         return "string", ElementType("string", np.dtypes.StringDType(), "string")
