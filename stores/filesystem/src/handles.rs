@@ -106,6 +106,13 @@ pub(crate) fn rename_to_new(
 #[derive(Debug)]
 pub(crate) struct Handle(rustix::fd::OwnedFd);
 
+#[cfg(target_os = "linux")]
+impl rustix::fd::AsFd for Handle {
+    fn as_fd(&self) -> rustix::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 #[cfg(unix)]
 impl Handle {
     /// Opens a folder. A folder that serves as a lock must be readable.

@@ -4,8 +4,9 @@
 //! sensitive as the file system. Files whose names are not UTF-8 cannot be keys and are not listed. An empty
 //! folder appears only as a prefix in the listing of its parent.
 //!
-//! **Writes.** A value is written to a temporary file and renamed: readers see the old value or the new one,
-//! never a part of one. A program that is killed may leave a temporary file. Its name begins with `.zarr-tmp-`;
+//! **Writes.** Readers see the old value or the new one, never a part of one. On Linux, a value that does not exist yet
+//! is written to a file without a name, which gets its name when it is complete. Any other value is written to a
+//! temporary file and renamed. A program that is killed may leave a temporary file. Its name begins with `.zarr-tmp-`;
 //! such names are hidden and are not valid keys. [`FilesystemStore::leftovers`] lists these files.
 //!
 //! **Crashes.** A power failure or a crash of the system may lose or truncate the writes of the last seconds,
@@ -52,6 +53,7 @@ mod reading;
 mod removing;
 mod state;
 mod steps;
+mod unnamed;
 mod url;
 mod versions;
 mod writing;
@@ -60,6 +62,7 @@ use folders::Folders;
 use handles::Handles;
 use place::{Base, failed};
 use state::State;
+use unnamed::UnnamedFiles;
 use writing::Names;
 
 pub use leftovers::Leftover;
@@ -94,6 +97,7 @@ pub struct FilesystemStore {
     is_local: OnceLock<bool>,
     /// The closest folder at or above the root that existed before the first durable write.
     existing_ancestor: OnceLock<PathBuf>,
+    unnamed_files: UnnamedFiles,
     writers: Pool<Writer>,
     /// Scratch buffers for the paths of values that are read.
     paths: Pool<OsString>,
@@ -107,6 +111,8 @@ struct Writer {
     temporary: OsString,
     handles: Handles,
     names: Names,
+    /// Whether the last value replaced another one in a folder that the store created. Probably the next one does, too.
+    replaces: bool,
 }
 
 impl FilesystemStore {
@@ -131,6 +137,7 @@ impl FilesystemStore {
             locks_files: false,
             is_local: OnceLock::new(),
             existing_ancestor: OnceLock::new(),
+            unnamed_files: UnnamedFiles::default(),
             writers: Pool::new(),
             paths: Pool::new(),
         })

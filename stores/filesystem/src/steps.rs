@@ -16,6 +16,8 @@ mod tests;
 pub(crate) enum Step<'s> {
     /// Creates an empty file.
     Create(&'s Path),
+    /// Gives a name to a file with these bytes, which may be on disk.
+    CreateComplete(&'s Path, &'s [u8], bool),
     /// Writes the bytes of a new file.
     Write(&'s Path, &'s [u8]),
     /// Waits until the bytes of a file are on disk.

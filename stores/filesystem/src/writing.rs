@@ -26,6 +26,7 @@ use crate::locks::Access;
 use crate::place::{TEMPORARY, failed, parent, refused};
 use crate::state::State;
 use crate::steps::{Step, note};
+use crate::unnamed::Created;
 use crate::{Durability, FilesystemStore, Writer, listing, removing};
 
 /// How often to retry after another process removed the folder.
@@ -81,7 +82,7 @@ impl FilesystemStore {
         condition: Option<&Condition>,
         writer: &mut Writer,
     ) -> StoreResult<ConditionalWrite> {
-        let Writer { value: path, temporary, handles, names } = writer;
+        let Writer { value: path, temporary, handles, names, replaces } = writer;
         if self.durability == Durability::Full {
             self.existing_ancestor.get_or_init(|| self.closest_folder());
         }
@@ -103,28 +104,45 @@ impl FilesystemStore {
         if known == Known::Found {
             self.clear_path(key, path)?;
         }
-        let place = |path: &mut OsString| {
-            self.base.put_below(folder, path);
-            names.put_unused(path);
+        let is_new = self.is_probably_new(condition, known);
+        let predicts_new = is_new && (condition.is_some() || !*replaces);
+        let created = match predicts_new {
+            true => self.write_unnamed(handle, path, value, condition.is_some()),
+            false => None,
         };
-        let mut temporary =
-            Temporary::create(temporary, place, handle).map_err(|error| failed("writing", path, error))?;
-        let version = temporary.write(value, self, condition.is_some());
-        let version = version.map_err(|error| failed("writing", path, error))?;
-        // Creating a name is one step, so it needs no lock. If that fails, the steps below find the reason. A folder that
-        // the store created usually does not have the name.
-        let is_new = match condition {
-            Some(condition) => *condition == Condition::Missing,
-            None => known == Known::Created,
+        let version = if let Some(Created { version }) = created {
+            version
+        } else {
+            let place = |path: &mut OsString| {
+                self.base.put_below(folder, path);
+                names.put_unused(path);
+            };
+            let writing = |error| failed("writing", path, error);
+            let mut temporary = Temporary::create(temporary, place, handle).map_err(writing)?;
+            let version = temporary.write(value, self, condition.is_some()).map_err(writing)?;
+            let is_renamed = is_new && temporary.rename_to_new(path);
+            *replaces = is_new && !is_renamed;
+            if !is_renamed && !self.rename_if(&mut temporary, key, path, condition)? {
+                return Ok(ConditionalWrite::Conflict);
+            }
+            version
         };
-        let is_renamed = is_new && self.locks_folders() && temporary.rename_to_new(path);
-        if !is_renamed && !self.rename_if(&mut temporary, key, path, condition)? {
-            return Ok(ConditionalWrite::Conflict);
-        }
         if self.durability == Durability::Full {
             self.sync_names(folder).map_err(|error| failed("writing", path, error))?;
         }
         Ok(ConditionalWrite::Done(version))
+    }
+
+    /// Returns whether to create the name of the value before it is compared with `condition`.
+    ///
+    /// Creating a name is one step, so it needs no lock. If it fails, the value exists, and the steps with a lock follow.
+    fn is_probably_new(&self, condition: Option<&Condition>, known: Known) -> bool {
+        let is_probable = match condition {
+            Some(condition) => *condition == Condition::Missing,
+            // A folder that the store created usually does not have the name.
+            None => known == Known::Created,
+        };
+        is_probable && self.locks_folders()
     }
 
     /// Renames a temporary file to the path of a value if `condition` holds; without one, always. Returns whether it did.
@@ -166,6 +184,24 @@ impl FilesystemStore {
             true => there_are_keys_below(key),
             false => failed("writing", path, error),
         })
+    }
+
+    /// Writes the bytes of a new file, and waits for the disk if the store is durable.
+    pub(crate) fn write_contents(&self, file: &mut File, value: &[u8]) -> io::Result<()> {
+        file.write_all(value)?;
+        if self.locks_folders() {
+            set_time(file)?;
+        }
+        if self.durability != Durability::None {
+            // Also the size, and the time that is a part of the version.
+            file.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Returns the version of a file that was just written.
+    pub(crate) fn version_of_new(&self, file: &File, value: &[u8]) -> io::Result<Version> {
+        self.version_of(file, &State::of(file)?, Some(value))
     }
 
     /// Removes empty folders at the path of a value. Refuses a link to a folder, which a rename would replace
@@ -262,21 +298,15 @@ impl<'p> Temporary<'p> {
         needs_version: bool,
     ) -> io::Result<Option<Version>> {
         let Some(mut file) = self.file.take() else { return Ok(None) };
-        file.write_all(value)?;
+        store.write_contents(&mut file, value)?;
         note(Step::Write(self.path, value));
-        if store.locks_folders() {
-            set_time(&file)?;
-        }
         if store.durability != Durability::None {
-            // Also the size, and the time that is a part of the version.
-            file.sync_all()?;
             note(Step::SyncFile(self.path));
         }
-        if !needs_version {
-            return Ok(None);
+        match needs_version {
+            true => store.version_of_new(&file, value).map(Some),
+            false => Ok(None),
         }
-        let state = State::of(&file)?;
-        store.version_of(&file, &state, Some(value)).map(Some)
     }
 
     /// Renames the file to `path`, in the same folder.

@@ -14,6 +14,7 @@ use super::Step;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Recorded {
     Create(PathBuf),
+    CreateComplete(PathBuf, Vec<u8>, bool),
     Write(PathBuf, Vec<u8>),
     SyncFile(PathBuf),
     Rename(PathBuf, PathBuf),
@@ -30,6 +31,9 @@ thread_local! {
 pub(crate) fn note(step: Step<'_>) {
     let recorded = match step {
         Step::Create(path) => Recorded::Create(path.into()),
+        Step::CreateComplete(path, bytes, is_synced) => {
+            Recorded::CreateComplete(path.into(), bytes.into(), is_synced)
+        }
         Step::Write(path, bytes) => Recorded::Write(path.into(), bytes.into()),
         Step::SyncFile(path) => Recorded::SyncFile(path.into()),
         Step::Rename(from, to) => Recorded::Rename(from.into(), to.into()),
@@ -88,6 +92,9 @@ impl Disk {
     pub(crate) fn apply(&mut self, step: &Recorded) {
         match step {
             Recorded::Create(path) => self.add(path, Node::default()),
+            Recorded::CreateComplete(path, bytes, is_synced) => {
+                self.add(path, Node { bytes: bytes.clone(), is_synced: *is_synced, ..Node::default() });
+            }
             Recorded::CreateFolder(path) => self.add(path, Node { is_folder: true, ..Node::default() }),
             Recorded::Write(path, bytes) => {
                 let file = self.node_at(path);
