@@ -112,8 +112,8 @@ pub(crate) enum Verb {
     Show(Show),
     /// Read elements of an array.
     ///
-    /// Without --select, at most 1 TiB is read; `--select ...` reads everything. The limit with --select is 8
-    /// EiB.
+    /// Without --select, an array of more than 1 TiB is refused, because a sparse array may be much larger than its
+    /// files. `--select ...` reads all of it.
     #[command(after_long_help = examples::GET)]
     Get(Get),
     /// Measure how fast an array can be read, and suggest better chunks and codecs.
