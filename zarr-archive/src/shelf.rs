@@ -10,12 +10,12 @@ use zarr_spec::{Bytes, Key, Output, Prefix, Value};
 #[derive(Debug, Default)]
 pub(crate) struct Shelf {
     values: Mutex<BTreeMap<Key, Bytes>>,
-    /// The store that the arrays are for, which may hold them in another form.
+    /// The store that the arrays will be copied to. It may change their documents.
     destination: Option<Arc<dyn Store>>,
 }
 
 impl Shelf {
-    /// Creates a store for arrays as `destination` holds them.
+    /// Creates a store for the metadata of arrays in the form that `destination` can store.
     pub(crate) fn for_arrays_in(destination: &Arc<dyn Store>) -> Self {
         Self { destination: Some(Arc::clone(destination)), ..Self::default() }
     }

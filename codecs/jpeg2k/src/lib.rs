@@ -134,8 +134,8 @@ impl Expected {
     }
 }
 
-/// Writes the lowest bytes of each sample in native byte order, from the place `start` on, to each place after `step`
-/// others.
+/// Writes the lowest bytes of each sample in native byte order. The first sample is element `start` of the chunk, and each
+/// next one is `step` elements later.
 fn place<const SIZE: usize>(start: usize, step: usize, samples: &[i32], chunk: &mut [u8]) {
     let (places, _) = chunk.as_chunks_mut::<SIZE>();
     for (place, sample) in places.iter_mut().skip(start).step_by(step).zip(samples) {

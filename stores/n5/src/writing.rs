@@ -15,9 +15,9 @@ const DEFAULT_XZ_PRESET: i64 = 6;
 /// The form of the codecs and chunk keys in a document of Zarr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Those that describe blocks of N5.
+    /// The document describes blocks of N5.
     N5,
-    /// Others, of which only the compression counts.
+    /// Any other form, from which only the compression is taken.
     Any,
 }
 
@@ -136,7 +136,7 @@ fn attributes(members: &Object, problems: &mut Vec<String>) -> Object {
     attributes
 }
 
-/// Returns whether a fill value is that of missing blocks. Minus zero is not.
+/// Returns whether a fill value is 0, the value of missing blocks. Minus zero is not.
 fn is_zero(value: &Value) -> bool {
     value.as_f64().is_some_and(|number| number.to_bits() == 0)
 }
