@@ -58,7 +58,8 @@ fn every_command_that_writes_syncs_with_durable() {
         }
         // Linux shows a file without a name as `#`, a number and `(deleted)`.
         let is_unnamed = |file: &String| file.contains('#') && file.ends_with(" (deleted)");
-        let is_new = |file: &String| file.contains(".zarr-tmp-") || file.ends_with(".part") || is_unnamed(file);
+        let is_new =
+            |file: &String| file.contains(".zarr-tmp-") || file.ends_with(".part") || is_unnamed(file);
         let has_contents = found.iter().any(is_new);
         assert!(has_contents || arguments[0] == "erase", "{arguments:?}: {found:?}");
     }
