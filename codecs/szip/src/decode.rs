@@ -129,7 +129,7 @@ impl Decoder<'_> {
         Some(())
     }
 
-    /// Appends the samples in bytes, computed from differences if they were preprocessed.
+    /// Appends the samples as bytes. If the stream stores differences, each sample is the one before it plus its difference.
     fn restore(&self, decoded: &mut Vec<u8>) {
         let parameters = self.parameters;
         let Some((first, differences)) = self.samples.split_first() else { return };

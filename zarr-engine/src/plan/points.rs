@@ -22,7 +22,7 @@ pub(super) struct Points<'p> {
 struct Elements<'a> {
     rank: usize,
     coordinates: Cow<'a, [u64]>,
-    /// The position of each element in the output; `None` if it is the number of the element.
+    /// The position of each element in the output; `None` if element `n` has position `n`.
     outputs: Option<Vec<usize>>,
 }
 

@@ -172,7 +172,7 @@ impl Bench {
         Ok(chosen)
     }
 
-    /// Estimates from one chunk the budget that can be read in the time for choosing.
+    /// Reads one chunk, and returns the number of chunks that can be read within `limit` at this speed.
     fn budget(
         &self,
         access: Access,
