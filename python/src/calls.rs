@@ -1,7 +1,7 @@
 //! Calls of the engine, without the global interpreter lock.
 //!
-//! A panic of the engine is a bug. It becomes an `InternalError`, because Python programs cannot catch the exception that
-//! PyO3 raises with `except Exception`. Only this module releases the lock.
+//! A panic of the engine is a bug. It becomes an `InternalError`: for a panic, PyO3 itself would raise an exception
+//! that `except Exception` does not catch. Only this module releases the lock.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

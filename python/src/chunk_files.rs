@@ -45,7 +45,7 @@ pub(crate) struct CallerMemory<'py> {
     pub(crate) memory: Bound<'py, PyAny>,
     /// Whether it is one element, which is read from or written to all places.
     pub(crate) is_scalar: bool,
-    /// The dimensions of chunks that it does not have.
+    /// The dimensions of chunks that the memory does not have.
     pub(crate) dropped: Vec<usize>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Batch<'a, 'py> {
 struct Selected {
     /// The elements of the chunk.
     ranges: Vec<Range<usize>>,
-    /// The axes of their place; see [`View::part`].
+    /// For each dimension of the chunk, the range in the memory of the caller; see [`View::part`].
     axes: Vec<Option<Range<usize>>>,
 }
 
@@ -80,8 +80,8 @@ pub(crate) struct Chunks<'a> {
 }
 
 impl Batch<'_, '_> {
-    /// Calls `work` with groups of parts, each of which is a box in a chunk of shape `shape`. Other parts are left out,
-    /// and so are those with another store or description than the first one.
+    /// Calls `work` with groups of parts, each of which is a box in a chunk of shape `shape`. Leaves out parts that are
+    /// not boxes, and parts whose store or chunk description differs from that of the first part.
     pub(crate) fn each_group(
         &self,
         shape: &[u64],
@@ -128,7 +128,7 @@ impl Batch<'_, '_> {
             true => self.view.repeated(counts.clone()),
             false => self.view.part(&axes),
         };
-        // Otherwise NumPy would repeat elements.
+        // If the shapes differ, NumPy would broadcast, which the engine does not do.
         let place = place.filter(|place| place.counts() == counts);
         Ok(place.map(|place| FilePart { position, key, ranges, place, is_complete }))
     }
@@ -184,7 +184,8 @@ fn range_of(entry: &Bound<'_, PyAny>, length: u64) -> PyResult<Option<Range<usiz
 }
 
 impl Chunks<'_> {
-    /// Reads parts to their places. Returns the positions of those that were read, and whether their files exist.
+    /// Reads parts into the memory of the caller. Returns the positions of the parts that were read, and whether their
+    /// files exist.
     pub(crate) fn read(
         &self,
         files: &Arc<dyn Store>,
@@ -225,7 +226,7 @@ impl Chunks<'_> {
                 encoded?
             }
             _ => {
-                // Shards also keep elements outside of the array, which a later resize makes visible again.
+                // A shard also contains elements outside of the array, which a later resize makes visible again.
                 let old = match part.is_complete && !self.is_sharded {
                     true => None,
                     false => get_value(files, &part.key, usize::MAX)?,
@@ -245,7 +246,7 @@ impl Chunks<'_> {
     }
 }
 
-/// Returns the error of a read with the part whose chunk it names, or the first part.
+/// Attributes the error of a read to the part whose chunk it names, or else to the first part.
 fn named(error: Error, parts: &[FilePart]) -> PartError {
     let number = match &error {
         Error::Chunk(error) => error.index.first().and_then(|&number| usize::try_from(number).ok()),
@@ -282,7 +283,8 @@ impl FilePart {
         })
     }
 
-    /// Overwrites the part of a chunk. Returns false if the memory does not have its shape.
+    /// Overwrites this part of `chunk` with elements of `view`. Returns false if the part in the view has another
+    /// shape.
     fn put(&self, view: &View, chunk: &mut [u8], shape: &[u64]) -> bool {
         let shape: Result<Vec<_>, _> = shape.iter().map(|&length| usize::try_from(length)).collect();
         let first: Vec<_> = self.ranges.iter().map(|range| range.start).collect();

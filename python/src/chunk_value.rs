@@ -15,7 +15,7 @@ use crate::elements::Source;
 /// The value of a chunk.
 pub(crate) enum ChunkValue {
     Bytes(Source),
-    /// The file may be missing; then the chunk is.
+    /// A missing file is a missing chunk.
     File(PathBuf),
 }
 

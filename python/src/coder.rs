@@ -101,8 +101,8 @@ impl ChunkCoder {
         description(py, &**self.array.data_type())
     }
 
-    /// Returns the data type as a dictionary, the shape and the bytes of the fill value after the first codec, or `None`
-    /// if it produces bytes.
+    /// Returns the array that the first codec produces: its data type as a dictionary, its shape, and the bytes of its
+    /// fill value. Returns `None` if the first codec produces bytes.
     fn first_encoded<'py>(&self, py: Python<'py>) -> PyResult<Option<Encoded<'py>>> {
         let links = self.array.codecs().links();
         let Some(Representation::Array(encoded)) = links.get(1).map(|link| &link.decoded) else {
@@ -202,8 +202,9 @@ impl ChunkCoder {
         PyList::new(py, results)
     }
 
-    /// Writes parts of `memory` to files, or erases them, as [`ChunkCoder::read_parts`] reads them. A result is true, or `None`
-    /// if the part was not written: it is not a box, or the folder does not accept it.
+    /// Writes parts of `memory` to files in `folder`, or erases files whose chunks hold only the fill value. The
+    /// arguments are those of [`ChunkCoder::read_parts`]. A result is true, or `None` if the part was not written
+    /// because it is not a box or the folder does not accept the file.
     fn write_parts<'py>(
         &self,
         folder: &str,
@@ -279,7 +280,7 @@ impl ChunkCoder {
         self.array.decode_chunk(&self.index(), Some(loaded.bytes())).map(Some)
     }
 
-    /// Returns whether the value exists.
+    /// Decodes the part of a chunk into its memory. Returns whether the chunk exists.
     fn place(&self, placement: &Placement) -> PyResult<bool> {
         let Placement { value, view, ranges } = placement;
         let is_whole = ranges.iter().zip(&self.shape).all(|(range, length)| *range == (0, *length));

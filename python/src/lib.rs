@@ -1,7 +1,7 @@
 //! The extension module `zarr_kit._engine`: the engine of this workspace for Python.
 //!
 //! The module has classes for a hierarchy, an array, the elements and strings that a read returns, and the progress of
-//! calls. A coder of single chunks, single codecs and data types are for zarr-python. Its functions run the command line,
+//! calls. A coder of single chunks, single codecs and data types are for zarr-python. Functions run the command line,
 //! copy hierarchies, and add codecs of Python packages. The code for NumPy (data types, indexing, broadcasting) is written
 //! in Python, in `zarr_kit/`. It calls these classes with resolved selections. The global interpreter lock is released
 //! during all work.

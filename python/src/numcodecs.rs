@@ -22,7 +22,7 @@ pub(crate) fn add_codec(name: String, open: Py<PyAny>) -> PyResult<()> {
     change_registry(|registry| register(registry, name, open))
 }
 
-/// Codecs remain registered until the process ends, so what they consist of is never freed.
+/// Registers a codec. It remains registered until the process ends, so its name and its functions are leaked.
 fn register(registry: &mut Registry, name: String, open: Py<PyAny>) -> PyResult<()> {
     let name: &'static str = name.leak();
     let alias: &'static str = format!("numcodecs.{name}").leak();

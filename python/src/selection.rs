@@ -6,8 +6,8 @@ use pyo3::types::{PyInt, PyList, PyTuple};
 use zarr_kit::spec::Elements;
 use zarr_kit::{Array, DimensionSelection, Selection};
 
-/// Calls with fewer selected bytes, chunks and decoded bytes than these limits take at most some tens of milliseconds. Another
-/// thread, which is started for longer calls, would take a noticeable part of that.
+/// Calls with fewer selected bytes, chunks and decoded bytes than these limits take at most some tens of milliseconds.
+/// Longer calls run on another thread; starting it for a short call would take a noticeable part of the time.
 const MANY_SELECTED: u64 = 8 << 20;
 const MANY_CHUNKS: u64 = 256;
 const MANY_DECODED: u64 = 64 << 20;
@@ -102,7 +102,8 @@ pub(crate) fn is_remote(array: &Array) -> bool {
     array.hierarchy().store().read_hints().max_concurrency > 0
 }
 
-/// Returns the number of selected elements along a dimension, and at least the number of chunks of `length` with them.
+/// Returns the number of selected elements along a dimension, and an upper bound of the number of chunks that contain
+/// them. Chunks have `length` elements along the dimension.
 fn extent(along: &DimensionSelection, length: u64) -> (u64, u64) {
     let length = length.max(1);
     match along {

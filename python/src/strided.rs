@@ -59,8 +59,9 @@ impl View {
         Ok(view)
     }
 
-    /// Returns the part with these axes: a range along the next axis of the view, or `None` for an axis of one element that
-    /// the view does not have. Returns `None` if the part is not inside of the view, or does not have all of its axes.
+    /// Returns a part of the view. Each entry of `axes` is a range along the next axis of the view, or `None` for an
+    /// axis of one element that the view does not have. Returns `None` if the part is not inside of the view, or if
+    /// `axes` does not have a range for every axis of the view.
     pub(crate) fn part(&self, axes: &[Option<Range<usize>>]) -> Option<ViewPart> {
         let mut part = ViewPart { offset: 0, counts: Vec::with_capacity(axes.len()), strides: Vec::new() };
         let mut given = self.0.shape().iter().zip(self.0.strides());
@@ -164,8 +165,8 @@ impl View {
         ViewPart { offset: 0, counts: self.0.shape().to_vec(), strides: self.0.strides().to_vec() }
     }
 
-    /// Returns the copy between a part of this view and the part at `first` of `size` bytes of elements of the shape `shape`;
-    /// `None` if it has no elements.
+    /// Returns the copy between a part of this view and contiguous memory of `size` bytes, whose elements have the
+    /// shape `shape`. In that memory, the part starts at `first`. Returns `None` if the part has no elements.
     fn copy(&self, part: &ViewPart, size: usize, shape: &[usize], first: &[usize]) -> PyResult<Option<Copy>> {
         let element_size = self.0.item_size();
         let counts = &part.counts;

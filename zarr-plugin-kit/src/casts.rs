@@ -139,7 +139,7 @@ fn rounded_to_odd(value: f64) -> f32 {
     f32::from_bits((nearest.to_bits() - u32::from(is_too_large)) | 1)
 }
 
-/// Defines casts between real and other numbers.
+/// Defines the casts between a real type and booleans or complex numbers.
 macro_rules! others {
     ($($real:ty)*) => {$(
         impl Cast<$real> for Bit {

@@ -238,7 +238,8 @@ impl<D: Database> Store for DatabaseStore<D> {
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
         let mut directory = Directory::default();
         let mut from = Bound::Included(prefix.as_str().to_owned());
-        // Keys directly below the prefix are usually many, and follow one another.
+        // The first request fetches one key, because it may be in a folder, which is skipped. After a key directly
+        // below the prefix, others usually follow, so whole pages are fetched.
         let mut count = 1;
         loop {
             let keys = self.keys(prefix, &from, count)?;
@@ -272,7 +273,7 @@ impl<D: Database> Store for DatabaseStore<D> {
     }
 }
 
-/// Returns the first text that sorts after every key below `prefix`: `0` follows `/`.
+/// Returns the first text that sorts after every key below `prefix`: it ends in `0`, the character after `/`.
 fn after(prefix: &Prefix) -> String {
     let mut text = prefix.to_string();
     text.pop();

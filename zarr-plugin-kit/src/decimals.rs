@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use zarr_json::Number;
 
 /// Returns the nearest number with `mantissa` stored bits and an exponent of at least `least_exponent`, rounded once
-/// from the decimal text; ties to even. A number that is too large for the type is not limited. `None` if the number
-/// has too many digits.
+/// from the decimal text; ties to even. The exponent has no upper limit, so the number may be too large for the type.
+/// `None` if the number has too many digits.
 #[must_use]
 pub fn nearest(number: &Number, mantissa: u32, least_exponent: i16) -> Option<f64> {
     let double = number.as_f64()?;

@@ -18,14 +18,14 @@ pub struct ImageShape {
 impl ImageShape {
     /// Returns the shape of the image that imagecodecs writes for a chunk with the member `squeeze`.
     ///
-    /// Without the member, dimensions of size 1 are left out, and one dimension is a row. With `false`, all
-    /// dimensions remain; with a list, those whose item is zero or false. Two dimensions are rows and columns of
+    /// Without the member, dimensions of size 1 are left out, and one dimension is a row. With `false`, all dimensions
+    /// remain. With a list, a dimension remains if its item is zero or false. Two dimensions are rows and columns of
     /// grey pixels. A third one has the samples.
     ///
     /// # Errors
     ///
-    /// [`CodecError::InvalidConfiguration`] for another value of `squeeze`; [`CodecError::Unsupported`] if the
-    /// chunk does not have such dimensions, or is empty.
+    /// [`CodecError::InvalidConfiguration`] for another value of `squeeze`; [`CodecError::Unsupported`] if the chunk
+    /// does not have such dimensions, or is empty.
     pub fn of(array: &ArrayRepresentation, squeeze: Option<&Value>) -> Result<Self, CodecError> {
         Self::of_shape(&array.shape, squeeze)
     }

@@ -1,6 +1,7 @@
-//! Elements of variable size, and their encoded form in `vlen-utf8` and `vlen-bytes`: each follows its length.
+//! Elements of variable size, and their encoded form in `vlen-utf8` and `vlen-bytes`.
 //!
-//! The number of elements precedes them. It and the lengths are u32, little endian. A length counts bytes.
+//! The encoded form begins with the number of elements. Each element follows its length in bytes. The number and the
+//! lengths are u32, little endian.
 
 use zarr_json::counted;
 use zarr_spec::codec::{CodecError, CodecResult};
@@ -55,8 +56,8 @@ impl<'a> Items<'a> {
         self.ends().map(move |end| &payload[std::mem::replace(&mut start, end)..end])
     }
 
-    /// Checks whether each element is UTF-8. `as_text` validates all bytes in one call, which is faster than
-    /// each element.
+    /// Checks whether each element is UTF-8. `as_text` validates all bytes in one call, which is faster than one call
+    /// per element.
     pub fn are_utf8(&self, as_text: impl FnOnce(&'a [u8]) -> Option<&'a str>) -> bool {
         as_text(self.payload).is_some_and(|text| self.ends().all(|end| text.is_char_boundary(end)))
     }
@@ -202,7 +203,7 @@ fn next_item(encoded: &[u8], left: usize) -> CodecResult<(usize, &[u8])> {
     item.ok_or_else(|| CodecError::corrupt("an element reaches past the end"))
 }
 
-/// Copies the first `size` bytes. It may change the bytes after them in `to`, which are written later.
+/// Copies the first `size` bytes. May change the bytes of `to` after them, which the caller overwrites later.
 #[inline]
 fn copy(from: &[u8], to: &mut [u8], size: usize) {
     match (from.first_chunk::<SHORT>(), to.first_chunk_mut::<SHORT>()) {

@@ -4,8 +4,8 @@
 //! outermost list the typestring `|O` and the shape. The item of an array without dimensions is in its own
 //! list.
 //!
-//! Outside of strict mode, arrays of numbers, booleans and fixed-length text are accepted, too: numcodecs writes them with
-//! these codecs as with any other. Their typestring is that of the array, and their items are fill values of v2.
+//! Outside of strict mode, arrays of numbers, booleans and fixed-length text are also accepted, because numcodecs encodes
+//! them with these codecs. Their typestring is that of the array, and their items are fill values of v2.
 //!
 //! An element of an array of items has a variable size. Its payload is the JSON text of the item. It may contain
 //! the tokens that Python's `json` writes for numbers that are not finite (`NaN`, `Infinity`, `-Infinity`).
@@ -30,7 +30,7 @@ pub const MAX_ENCODED_SIZE: usize = 64 << 20;
 /// The maximum nesting of an item.
 pub const MAX_ITEM_DEPTH: usize = 128;
 
-/// Maximum number of dimensions of an array of items, which nest in a list per dimension.
+/// Maximum number of dimensions of an array of items, because the document has one level of lists per dimension.
 const MAX_RANK: usize = zarr_json::MAX_DEPTH - MAX_ITEM_DEPTH;
 
 /// The size of an offset in the decoded form, in bytes.
@@ -253,7 +253,7 @@ fn put_plain(array: &ArrayRepresentation, items: &[&Value], decoded: &mut Output
     let reading = Reading::new(Mode::Strict);
     let context = FillContext::new(Format::V2, &reading);
     items.iter().try_for_each(|item| {
-        // Python writes NaN and infinities as tokens, documents have them as text.
+        // Python writes NaN and infinities as tokens; metadata documents contain them as strings.
         let item = match item.as_number().filter(|number| !number.is_finite_token()) {
             Some(number) => Cow::Owned(Value::from(number.text())),
             None => Cow::Borrowed(*item),

@@ -115,19 +115,19 @@ impl Number {
         }
     }
 
-    /// Returns whether it is a signed or unsigned integer. A boolean is not.
+    /// Returns whether this type is a signed or unsigned integer. A boolean is not an integer.
     #[must_use]
     pub fn is_integer(self) -> bool {
         !matches!(self, Self::Bool) && !self.is_float() && !self.is_complex()
     }
 
-    /// Returns whether it is a real number with a fraction.
+    /// Returns whether this type is a real number with a fraction.
     #[must_use]
     pub fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
-    /// Returns whether it is a complex number.
+    /// Returns whether this type is a complex number.
     #[must_use]
     pub fn is_complex(self) -> bool {
         matches!(self, Self::C64 | Self::C128)
@@ -157,13 +157,13 @@ impl AnyNumber {
         }
     }
 
-    /// Returns whether it is a signed or unsigned integer. A boolean is not.
+    /// Returns whether this type is a signed or unsigned integer. A boolean is not an integer.
     #[must_use]
     pub fn is_integer(self) -> bool {
         matches!(self, Self::Number(number) | Self::Narrow(number, _) if number.is_integer())
     }
 
-    /// Returns whether it is a real number with a fraction.
+    /// Returns whether this type is a real number with a fraction.
     #[must_use]
     pub fn is_float(self) -> bool {
         matches!(self, Self::BF16) || matches!(self, Self::Number(number) if number.is_float())
@@ -216,8 +216,8 @@ impl Operand for AnyNumber {
     }
 }
 
-/// Like [`with_number!`](crate::with_number), for an [`AnyNumber`]. Narrow integers have their type in
-/// memory.
+/// Like [`with_number!`](crate::with_number), for an [`AnyNumber`]. The type of a narrow integer is the whole integer
+/// that contains its bits.
 #[macro_export]
 macro_rules! with_any_number {
     ($number:expr, $T:ident => {
@@ -313,10 +313,10 @@ macro_rules! with_number {
 
 /// A number in memory.
 pub trait Element: Copy {
-    /// Reads it from its bytes. The length must be its size.
+    /// Reads a number from its bytes. The length of `bytes` must be the size of the number.
     fn read(bytes: &[u8]) -> Self;
 
-    /// Writes it to its bytes. The length must be its size.
+    /// Writes the number to `bytes`, whose length must be the size of the number.
     fn write(self, bytes: &mut [u8]);
 }
 

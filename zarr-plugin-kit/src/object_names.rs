@@ -33,7 +33,8 @@ impl ObjectNames {
     /// [`DataTypeError::InvalidConfiguration`](zarr_spec::DataTypeError::InvalidConfiguration).
     pub fn check(&self, creation: &Creation<'_>) -> DataTypeResult<()> {
         let fits = match (creation.format, creation.type_name) {
-            // Objects of v2 and of the draft's first generation, with a known codec and perhaps its `dtype`.
+            // In v2 and in the draft's first generation, the identifier of objects names their codec. A type, if there
+            // is one, is the `dtype`, which may have any value.
             _ if creation.identifier.starts_with("O/") => true,
             (_, Some(name)) => name.as_str() == Some(self.type_name),
             (Format::V3Draft, None) => false,

@@ -37,7 +37,7 @@ pub struct Ragged {
     size: usize,
     /// The size of an item in bytes.
     item_size: usize,
-    /// The number of bytes that the byte order reverses together.
+    /// The size in bytes of the unit whose bytes are reversed to change the byte order.
     unit: usize,
 }
 
@@ -66,12 +66,13 @@ impl Ragged {
         Self::new(inner, sizes)
     }
 
-    /// Returns `data_type` as this type. If it is another Rust type, such as a data type of the program in a loaded
-    /// plugin, a new one is created from its document.
+    /// Returns `data_type` as this Rust type. In a loaded plugin, `data_type` may be a data type of the program, which
+    /// has another Rust type. A new value is then created from its document. Returns `Ok(None)` if `data_type` is not
+    /// [`NAME`].
     ///
     /// # Errors
     ///
-    /// As for [`Ragged::parse`]. Returns `Ok(None)` for another data type.
+    /// As for [`Ragged::parse`].
     pub fn of(data_type: &dyn DataType, creation: &Creation<'_>) -> DataTypeResult<Option<Self>> {
         if let Some(ragged) = data_type.downcast_ref::<Self>() {
             return Ok(Some(ragged.clone()));
@@ -89,7 +90,8 @@ impl Ragged {
         }
     }
 
-    /// Creates the data type of lists of arrays of shape `inner_shape`; without dimensions, of numbers.
+    /// Creates the data type whose elements are lists of arrays of shape `inner_shape`, or lists of numbers if the
+    /// shape has no dimensions.
     ///
     /// # Errors
     ///
@@ -124,7 +126,7 @@ impl Ragged {
         &self.inner_shape
     }
 
-    /// Returns the number of bytes that the byte order reverses together.
+    /// Returns the size in bytes of the unit whose bytes are reversed to change the byte order.
     #[must_use]
     pub fn unit(&self) -> usize {
         self.unit

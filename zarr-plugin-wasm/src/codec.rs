@@ -28,7 +28,7 @@ pub(crate) struct Recipe {
     pub(crate) module: Arc<Module>,
     /// The index of the item.
     pub(crate) item: u32,
-    /// The plugin for messages, such as "plugin example-runs 1.2.0".
+    /// The name and version of the plugin in messages, such as "plugin example-runs 1.2.0".
     pub(crate) origin: Arc<str>,
 }
 

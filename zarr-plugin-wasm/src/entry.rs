@@ -19,8 +19,8 @@ const MAX_TEXTS: usize = 4 << 20;
 /// A codec of a library, with its index in the items.
 pub(crate) type Found = (u32, Identifiers, About);
 
-/// Starts a guest and reads its description: a library that has no codecs yet, and what it lists. The texts are
-/// leaked.
+/// Starts a guest and reads its description. Returns a library without codecs, and the codecs that the module lists.
+/// The texts are leaked.
 ///
 /// # Errors
 ///

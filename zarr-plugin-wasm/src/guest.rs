@@ -177,7 +177,7 @@ impl Guest {
         self.number(offset(at, place.start)?, place.len())
     }
 
-    /// Reads a member as [`Guest::get`] does, which must fit in 32 bits.
+    /// Reads a member as [`Guest::get`] does. A value that does not fit in 32 bits is an error.
     pub(crate) fn get_u32<T: Described>(&self, at: Address, member: &str) -> Result<u32, Failure> {
         u32::try_from(self.get::<T>(at, member)?).map_err(|_| no_number::<T>(member))
     }

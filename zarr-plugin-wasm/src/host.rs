@@ -78,7 +78,7 @@ impl State {
         self.give(given);
     }
 
-    /// Raises the limits of the call by the share of `bytes` more bytes.
+    /// Raises the limits of the call for `bytes` additional bytes of input or output.
     pub(crate) fn give(&mut self, bytes: usize) {
         self.given = self.given.saturating_add(bytes);
         self.fuel = self.fuel.saturating_add((bytes as u64).saturating_mul(FUEL_PER_BYTE));

@@ -9,7 +9,8 @@ const QUERY: &str = "?durable=";
 const NAMES: [(&str, Durability); 3] =
     [("none", Durability::None), ("data", Durability::Data), ("full", Durability::Full)];
 
-/// Separates the durability from a `file:` URL. A path has none.
+/// Splits a `file:` URL into the URL without the query and the durability that the query names. A path does not have a
+/// query, so it is returned unchanged.
 ///
 /// # Errors
 ///

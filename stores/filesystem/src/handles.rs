@@ -36,11 +36,11 @@ struct Folder {
 /// When to open a folder, and whether it can serve as a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opening {
-    /// When a second value is written to it.
+    /// When a second value is written to the folder.
     Later,
-    /// When a second value is written to it, as a lock.
+    /// When a second value is written to the folder, so that the folder can be locked.
     LaterAsLock,
-    /// Now, as a lock.
+    /// When the first value is written to the folder, so that the folder can be locked.
     NowAsLock,
 }
 
@@ -52,7 +52,8 @@ impl Handles {
         Some((handle, entry.known))
     }
 
-    /// Records that a value is written to `folder` at `path`, and opens the folder as `opening` says.
+    /// Records that a value is written to `folder` at `path`. Opens the folder now or for its next value, as `opening`
+    /// requires.
     pub(crate) fn open(
         &mut self,
         folder: &str,
@@ -85,11 +86,11 @@ impl Handles {
     }
 }
 
-/// Renames a file unless the new name exists, in one step.
+/// Renames a file in one step, unless a file with the new name exists.
 ///
 /// # Errors
 ///
-/// If it exists, or the file system does not support this.
+/// If the new name exists, or the file system does not support this.
 #[cfg(target_os = "linux")]
 pub(crate) fn rename_to_new(
     from_folder: impl rustix::fd::AsFd,
@@ -155,7 +156,7 @@ impl Handle {
         Ok(rustix::fs::unlinkat(&self.0, name, rustix::fs::AtFlags::empty())?)
     }
 
-    /// Waits for the lock of the folder. Each open folder is a separate owner, also in one process.
+    /// Waits for the lock of the folder. Each handle is a separate owner of the lock, even within one process.
     pub(crate) fn lock(&self, access: Access) -> io::Result<()> {
         use rustix::fs::FlockOperation::{LockExclusive, LockShared};
 

@@ -19,7 +19,7 @@ pub struct Leftover {
     pub path: PathBuf,
     /// The size in bytes.
     pub size: u64,
-    /// The time since the last write to it; zero if that is in the future.
+    /// The time since the last write to the file; zero if the file's time is in the future.
     pub age: Duration,
 }
 

@@ -210,7 +210,7 @@ impl FilesystemStore {
         if let ByteRange::Range { size: 0, .. } = range
             && self.is_local()
         {
-            // Only the version is requested, and the name is enough for it.
+            // Only the version is requested. It can be read without opening the file.
             match reading::state(&path)? {
                 None => return Ok(None),
                 Some(state) if state.precise_version().is_some() => return Ok(Some(state.with_contents())),

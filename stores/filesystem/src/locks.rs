@@ -36,8 +36,8 @@ pub enum Locking {
     /// Locks of the operating system, which releases them when a process ends.
     #[default]
     Os,
-    /// Files that exist while a lock is held, for file systems whose locks do not reach other machines. The file of a
-    /// process that was killed must be removed by hand.
+    /// Files that exist while a lock is held, for file systems whose locks do not reach other machines. If a process is
+    /// killed, its lock file stays and must be removed manually.
     Lockfile,
     /// No locks. The store does not have conditional writes.
     None,
@@ -52,8 +52,8 @@ const VALUE_LOCK: &str = ".zarr-tmp-lock-";
 /// The prefix of the names of lock files that [`zarr_spec::store::Store::lock`] uses.
 const CHANGE_LOCK: &str = ".zarr-tmp-change-";
 
-/// The number of times the default patience after which a change of several values is considered dead. Such a change
-/// may write many chunks.
+/// A lock for a change of several values may be held for this multiple of the patience for one value, because such a
+/// change may write many chunks.
 const LONGER_CHANGES: u32 = 20;
 
 /// The time after which a writer gives up if a lock file stays the same.
@@ -84,7 +84,7 @@ impl Drop for Held<'_> {
 }
 
 impl FilesystemStore {
-    /// Returns whether the lock of a value is its open folder.
+    /// Returns whether a value is locked by locking its open folder.
     pub(crate) fn locks_folders(&self) -> bool {
         self.locking == Locking::Os && self.is_local()
     }
@@ -212,7 +212,8 @@ fn cannot_lock(path: &Path, error: io::Error) -> StoreError {
 pub(crate) struct LockFile(PathBuf);
 
 impl LockFile {
-    /// Creates the file. Waits while another process has it, but not if the same process has it for `patience`.
+    /// Creates the file. Waits while another process holds the lock, and fails if the same process holds it for longer
+    /// than `patience`.
     fn create(path: PathBuf, patience: Duration) -> StoreResult<Self> {
         let mut holder = String::new();
         let mut since = Instant::now();

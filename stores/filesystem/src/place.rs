@@ -60,7 +60,7 @@ impl Base {
         Ok(self.below(prefix.as_str()))
     }
 
-    /// Returns the path of `text`, a checked key or prefix, without a trailing separator: that would make the
+    /// Returns the path of `text`, a checked key or prefix, without a trailing separator, which would make the
     /// system follow a link.
     pub(crate) fn below(&self, text: &str) -> PathBuf {
         let text = text.strip_suffix('/').unwrap_or(text);

@@ -35,7 +35,7 @@ pub(crate) fn read(
     }
 }
 
-/// Reads a value without its version if it has the expected size. This is one byte less than the limit of
+/// Reads a value without its version if it has the expected size. The expected size is one byte less than the limit of
 /// `to`, so that a longer value is noticed.
 ///
 /// # Errors
@@ -45,7 +45,7 @@ pub(crate) fn read_small(key: &Key, path: &Path, to: &mut Output<'_>) -> StoreRe
     let Some(file) = opened(path)? else { return Ok(None) };
     let room = to.remaining();
     let spare = to.spare(room).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
-    // Folders and pipes cannot be read like this. Every other failure occurs again below.
+    // Reading a folder or an empty pipe fails here. Every other failure occurs again below, and is returned there.
     let size = read_beginning(&file, &mut spare[..room]).unwrap_or(0);
     let whole = GetResult::new(Contents::Written, size as u64, None);
     if size > 0 && size + 1 == room {

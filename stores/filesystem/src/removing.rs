@@ -45,7 +45,7 @@ impl FilesystemStore {
         {
             let access = if version.is_some() { Access::Exclusive } else { Access::Shared };
             let _held = match self.hold(handle.as_ref(), &path, access) {
-                // Another process removed the folder of the lock, which is also that of the value.
+                // Another process removed the folder that contains the lock and the value.
                 Err(error) if is_gone(&error) => return Ok(missing),
                 held => held?,
             };

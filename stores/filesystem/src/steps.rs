@@ -16,7 +16,7 @@ mod tests;
 pub(crate) enum Step<'s> {
     /// Creates an empty file.
     Create(&'s Path),
-    /// Gives a name to a file with these bytes, which may be on disk.
+    /// Gives a name to a file with these bytes. The last member is whether the bytes are on disk.
     CreateComplete(&'s Path, &'s [u8], bool),
     /// Writes the bytes of a new file.
     Write(&'s Path, &'s [u8]),

@@ -2,12 +2,12 @@
 //!
 //! The time, the size and the number of a file do not identify its contents: clocks of file systems tick every few
 //! milliseconds, and a new file often has the number of a removed one. Therefore this store sets the time of each file
-//! that it writes from a clock of nanoseconds. Two files that have one number exist one after the other, so that their
-//! times differ.
+//! that it writes from a clock of nanoseconds. Two files with the same number exist one after the other, so their times
+//! differ.
 //!
-//! The version is a hash of the contents where that does not hold: on file systems that are not local, whose attributes
-//! may be cached and whose clocks may differ, and on those that round times. A value that changed and changed back has
-//! the old version again, which is harmless: what a writer derives from the old bytes is then correct.
+//! On file systems that are not local, attributes may be cached and clocks may differ. On these, and on file systems
+//! that round times, the version is a hash of the contents. A value that changed and changed back then has the old
+//! version again, which is harmless: what a writer derives from the old bytes is then correct.
 
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -59,8 +59,8 @@ impl FilesystemStore {
         })
     }
 
-    /// Calls `attempt` again while it fails because another process removed the folder. Its argument says whether this
-    /// is a retry.
+    /// Calls `attempt` again while it fails because another process removed the folder. The argument of `attempt` is
+    /// whether this is a retry.
     fn retried<T>(&self, mut attempt: impl FnMut(bool) -> StoreResult<T>) -> StoreResult<T> {
         let mut result = attempt(false);
         for _ in 1..ATTEMPTS {
@@ -133,9 +133,10 @@ impl FilesystemStore {
         Ok(ConditionalWrite::Done(version))
     }
 
-    /// Returns whether to create the name of the value before it is compared with `condition`.
+    /// Returns whether to try to create the value first, as if it did not exist.
     ///
-    /// Creating a name is one step, so it needs no lock. If it fails, the value exists, and the steps with a lock follow.
+    /// Creating a name is one step, so it needs no lock. If it fails, the value exists, and the steps with a lock
+    /// follow.
     fn is_probably_new(&self, condition: Option<&Condition>, known: Known) -> bool {
         let is_probable = match condition {
             Some(condition) => *condition == Condition::Missing,
@@ -145,7 +146,8 @@ impl FilesystemStore {
         is_probable && self.locks_folders()
     }
 
-    /// Renames a temporary file to the path of a value if `condition` holds; without one, always. Returns whether it did.
+    /// Renames a temporary file to the path of a value if `condition` holds; without one, always. Returns whether the
+    /// file was renamed.
     fn rename_if(
         &self,
         temporary: &mut Temporary<'_>,
@@ -193,7 +195,7 @@ impl FilesystemStore {
             set_time(file)?;
         }
         if self.durability != Durability::None {
-            // Also the size, and the time that is a part of the version.
+            // `sync_data` would not sync the time, which is a part of the version.
             file.sync_all()?;
         }
         Ok(())

@@ -262,7 +262,7 @@ fn a_value_replaces_an_empty_folder_inside_of_a_folder_that_the_store_created() 
     fs::create_dir_all(scratch.path("root/a/y/z")).unwrap();
     scratch.set("a/y", b"v").unwrap();
     assert_eq!(scratch.files(), ["a/", "a/x", "a/y"]);
-    // The same applies to a folder that another program created inside of a known one.
+    // The empty folder may also be in a folder that another program created.
     fs::create_dir_all(scratch.path("root/a/b/c/d")).unwrap();
     scratch.set("a/b/c", b"v").unwrap();
     assert_eq!(scratch.files(), ["a/", "a/b/", "a/b/c", "a/x", "a/y"]);

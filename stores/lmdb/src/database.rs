@@ -1,4 +1,4 @@
-//! The database as the helpers for stores see it.
+//! Implements the trait for databases with sorted keys.
 
 use std::ops::Bound;
 use std::path::Path;
@@ -18,13 +18,13 @@ const MAX_KEY: usize = 511;
 /// The databases that are open in this process: LMDB cannot open one twice.
 static OPEN: OpenFiles<Environment> = OpenFiles::new();
 
-/// An LMDB database. Databases of one path in one process share it.
+/// An LMDB database. Several values of this type with one path share one open database in a process.
 #[derive(Debug)]
 pub struct LmdbDatabase(OpenFile<Environment>);
 
 impl LmdbDatabase {
-    /// Opens the database in a folder, or in a file if it exists. A missing folder is an empty database, and is created
-    /// by the first write.
+    /// Opens the database in the folder `path`, or in the file `path` if `path` is a file. A missing folder is an empty
+    /// database, and is created by the first write.
     ///
     /// # Errors
     ///

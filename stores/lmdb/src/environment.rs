@@ -145,8 +145,8 @@ impl Environment {
         // SAFETY: `NO_SYNC` and `NO_SUB_DIR` change when and where LMDB writes, not how it locks. Only a power cut
         // during `NO_SYNC` can damage the file.
         unsafe { options.flags(flags) };
-        // SAFETY: LMDB's own locks exclude other users of the library. That nothing else changes the file is a
-        // condition of opening it, which the documentation of this crate states.
+        // SAFETY: LMDB's own locks exclude other users of the library. The documentation of this crate requires that
+        // nothing else changes the file.
         unsafe { options.open(&self.path) }
     }
 }

@@ -105,7 +105,7 @@ impl Store for MemoryStore {
     }
 
     fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()> {
-        // Copies before it takes the lock. Replacing a value then allocates nothing else.
+        // The bytes are copied before the lock is taken. Replacing a value allocates nothing else.
         let bytes = value.into_bytes();
         let mut stored = self.change();
         if let Some(bytes) = stored.replace(key, bytes) {
@@ -254,7 +254,7 @@ fn as_version(number: u64) -> Version {
     Version::new(number.to_le_bytes())
 }
 
-/// Returns the first text that sorts after every key below `prefix`: `0` follows `/`.
+/// Returns the first text that sorts after every key below `prefix`: it ends in `0`, the character after `/`.
 fn after(prefix: &Prefix) -> String {
     let mut text = prefix.to_string();
     text.pop();

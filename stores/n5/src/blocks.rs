@@ -46,8 +46,8 @@ impl Blocks {
         })
     }
 
-    /// Returns a block without the elements outside of the array; `None` if it has none. `name` is its key in the array,
-    /// such as `0/1`.
+    /// Returns a block without the elements outside of the array; `None` if no element of the block is outside. `name`
+    /// is its key in the array, such as `0/1`.
     ///
     /// # Errors
     ///

@@ -29,7 +29,7 @@ const COMPRESSION_TYPE: &str = "compressionType";
 /// The member with the version of N5 in the root.
 pub(crate) const VERSION: &str = "n5";
 
-/// The level of gzip that `-1` means.
+/// The gzip level that a document means with the level `-1`.
 const DEFAULT_GZIP_LEVEL: i64 = 6;
 
 /// Returns whether a document is that of an array.
@@ -37,7 +37,7 @@ pub(crate) fn is_array(document: &[u8]) -> bool {
     parse(document).is_ok_and(|members| members.contains(DIMENSIONS) && members.contains(DATA_TYPE))
 }
 
-/// Converts a document.
+/// Converts an `attributes.json` to a `zarr.json`.
 ///
 /// # Errors
 ///
@@ -47,7 +47,7 @@ pub(crate) fn convert(document: &[u8]) -> Result<Bytes, String> {
     json::to_vec(&Value::Object(converted)).map(Bytes::from).map_err(|error| error.to_string())
 }
 
-/// Converts the members of a document.
+/// Converts the members of an `attributes.json` to those of a `zarr.json`.
 ///
 /// # Errors
 ///
@@ -113,7 +113,7 @@ fn add_array(members: &mut Object, converted: &mut Object) -> Result<(), String>
     Ok(())
 }
 
-/// Returns the names of dimensions, if the member has a text for each of them and one that is not empty.
+/// Returns the names of dimensions, if the member has a text for each dimension, and at least one text is not empty.
 fn axes(members: &Object, rank: usize) -> Option<Value> {
     let axes = members.get(AXES)?.as_array().filter(|axes| axes.len() == rank)?;
     let texts: Option<Vec<&str>> = axes.iter().map(Value::as_str).collect();

@@ -57,7 +57,7 @@ zarr_spec::register!(
 const EXAMPLES: &[Example] =
     &[Example::v3(r#"{"type": "n5", "store": {"type": "filesystem", "path": "data.n5"}}"#)];
 
-/// The documents of N5, and those that replace them.
+/// The name of the documents of N5, and of the documents that replace them.
 const ATTRIBUTES: &str = "attributes.json";
 const DOCUMENT: &str = "zarr.json";
 
@@ -67,7 +67,7 @@ const MAX_DOCUMENT: usize = 16 << 20;
 /// The version of the document of a folder that does not have one.
 const IMPLICIT: &[u8] = b"implicit";
 
-/// The names of documents that do not exist in N5.
+/// The names of keys that the store refuses to write, because only `zarr.json` has metadata.
 const OTHER_DOCUMENTS: [&str; 5] = [".zarray", ".zgroup", ".zattrs", ".zmetadata", ATTRIBUTES];
 
 /// An N5 container.
@@ -208,7 +208,7 @@ impl N5Store {
         Ok(())
     }
 
-    /// Notes that an array has a document, or none.
+    /// Removes an array from the new arrays, because its document exists now.
     fn forget_new(&self, folder: &Prefix) {
         self.new.write().unwrap_or_else(PoisonError::into_inner).remove(folder);
     }
@@ -216,7 +216,7 @@ impl N5Store {
 
 /// The forms of a key.
 enum Meaning {
-    /// A document, whose folder is this.
+    /// The document of this folder.
     Document(Prefix),
     /// The key does not exist: its name is that of a document of N5.
     Hidden,

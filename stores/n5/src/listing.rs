@@ -23,8 +23,8 @@ pub(crate) fn directory(store: &N5Store, prefix: &Prefix) -> StoreResult<Directo
     Ok(Directory::new(keys, inner.prefixes))
 }
 
-/// Lists every key below `prefix`. The folders of groups are listed one after the other, blocks of arrays as they are
-/// taken.
+/// Lists every key below `prefix`. The folders of groups are listed one after the other; the blocks of an array are
+/// listed while the caller takes them.
 pub(crate) fn keys<'s>(store: &'s N5Store, prefix: &Prefix) -> StoreResult<Keys<'s>> {
     if store.is_new(prefix) || store.is_in_array(prefix)? || store.is_array(prefix)? {
         return blocks(store, prefix);

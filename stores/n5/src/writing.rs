@@ -47,8 +47,8 @@ pub(crate) fn n5_of(document: &Value, is_root: bool) -> Result<Object, String> {
     Ok(converted)
 }
 
-/// Returns the document of an array whose blocks are those of N5, and that has the elements of the array of `document`;
-/// `None` if that is the array.
+/// Returns the document of an array with the same elements, whose chunks are blocks of N5; `None` if the chunks of
+/// `document` are blocks of N5 already.
 ///
 /// # Errors
 ///

@@ -108,7 +108,8 @@ impl Iterator for Batch<'_> {
     }
 }
 
-/// Number of bytes that a connection reads ahead. They count if the expected sizes together exceed the budget.
+/// Number of bytes that a connection reads ahead. They are added to the estimate if the expected sizes exceed the
+/// budget.
 const READ_AHEAD: usize = 400 << 10;
 
 /// Estimates the number of received bytes from the number of expected bytes. Well-compressed chunks need much

@@ -2,7 +2,7 @@
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Limits the bytes of all responses of one call that the caller has not taken.
+/// Limits the memory of the responses to one call that have arrived and that the caller has not taken.
 #[derive(Debug)]
 pub(crate) struct Budget {
     free: Semaphore,

@@ -1,11 +1,12 @@
 //! Conditional writes.
 //!
-//! Some servers ignore conditions. The first conditional write to a bucket therefore checks, with a temporary key, that
-//! the server refuses both kinds of conditions.
+//! Some servers ignore conditions. The first conditional write to a bucket therefore checks, with temporary keys, that
+//! the server refuses to replace a changed value, and to create a value that exists.
 //!
-//! A request whose answer is lost is repeated, and its repetition may find the value that the first attempt has written.
-//! The store then reads the value: if it is the one to write, the write has succeeded. If another program has replaced it
-//! meanwhile, the write counts as a conflict, so that a caller may make its change twice, but does not lose it.
+//! A request whose answer is lost is repeated, and its repetition may find the value that the first attempt has
+//! written. The store then reads the value: if it is the one to write, the write has succeeded. If another program has
+//! replaced it meanwhile, the write counts as a conflict, so that a caller may make its change twice, but does not lose
+//! it.
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
@@ -116,7 +117,8 @@ impl Shared {
         let missing = self.place.of_key(&missing?)?;
         let created = self.place.of_key(&created?)?;
         let put = |path, mode| self.put_if(path, Bytes::from_static(b"checks conditions"), mode);
-        // At the same time, because each would take a round trip. One of two writers that create a key is refused.
+        // The writes run at the same time, because each takes a round trip. One of the two writes that create a key is
+        // refused.
         let (update, first, second) = join3(
             put(&missing, self.versions.unmet()),
             put(&created, PutMode::Create),
@@ -131,7 +133,8 @@ impl Shared {
         Ok(refuses_updates && (refuses_first || refuses_second))
     }
 
-    /// Returns whether the server refused a write, or its condition.
+    /// Returns true if the server refused a write because of its condition, and false if the write succeeded or the
+    /// server does not know conditions.
     fn is_refusal(&self, put: Put, name: &str) -> StoreResult<bool> {
         match put {
             Put::Done(_) => Ok(false),

@@ -138,7 +138,7 @@ impl S3Configuration {
         let has_checksum = builder.get_config_value(&AmazonS3ConfigKey::Checksum).is_some();
         let calculation = env::var("AWS_REQUEST_CHECKSUM_CALCULATION").ok();
         let calculation = calculation.as_deref().or_else(|| profile.get("request_checksum_calculation"));
-        // The hash of a signed body is computed in any case.
+        // The signature of a request needs the SHA-256 of the body anyway, so this checksum takes no additional time.
         if !has_checksum
             && !is_anonymous
             && !calculation.is_some_and(|when| when.eq_ignore_ascii_case("when_required"))

@@ -35,7 +35,7 @@ pub enum Credential {
     Token(String),
 }
 
-/// Contains no secret.
+/// Prints no secret.
 impl fmt::Debug for Credential {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self {

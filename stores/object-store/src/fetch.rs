@@ -1,9 +1,9 @@
 //! Fetching one value, or a part of it.
 //!
-//! A fetch is usually one request. A part that starts after the end of a value is empty; most servers report
-//! that when they refuse the range, others need a second request. Some servers do not support all ranges.
-//! Azure does not support ranges that count from the end, so the size is requested first. Simple servers do
-//! not support ranges at all, so the value is read from the start. The store remembers which ranges a server
+//! A fetch is usually one request. A part that starts after the end of a value is empty. Most servers report the size
+//! of the value when they refuse such a range; for others, a second request asks for the size. Some servers do not
+//! support all ranges. Azure does not support ranges that count from the end, so the size is requested first. Simple
+//! servers do not support ranges at all, so the value is read from the start. The store remembers which ranges a server
 //! does not support.
 
 use std::ops::Range;
@@ -30,7 +30,8 @@ pub(crate) struct Part {
     pub(crate) key: Key,
     pub(crate) range: ByteRange,
     pub(crate) limit: usize,
-    /// The budget for the received bytes, shared with concurrent requests. The consumer releases them.
+    /// The budget for the received bytes, shared with concurrent requests. The consumer of the result releases the
+    /// bytes.
     pub(crate) budget: Option<Arc<Budget>>,
 }
 

@@ -232,7 +232,7 @@ aws_secret_access_key = secret
 aws_session_token = token
 ";
 
-    /// Returns a profile, given the variables besides those of the files.
+    /// Returns a profile of these two files, with `variables` in the environment.
     fn profile(name: Option<&str>, variables: &[(&str, &str)]) -> Result<Profile, Invalid> {
         let folder = std::env::temp_dir().join(format!(
             "zarr-profile-{}-{:?}",

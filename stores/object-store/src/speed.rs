@@ -22,8 +22,8 @@ struct Measured {
 }
 
 impl Speed {
-    /// Notes the time from a request to the headers of its response. A busy machine adds to it, so the latency falls
-    /// immediately and rises slowly.
+    /// Notes the time from a request to the headers of its response. A busy machine lengthens this time, so the
+    /// estimated latency falls immediately and rises slowly.
     pub(crate) fn note_response(&self, taken: Duration) {
         let mut measured = self.measured();
         let before = measured.latency.unwrap_or(taken);
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(speed.bytes_per_round_trip(), None, "the body came with the headers");
         speed.note_body(1_000_000, milliseconds(20));
         assert_eq!(speed.bytes_per_round_trip(), Some(500_000));
-        // The latency falls at once, and one slow response changes little.
+        // The latency falls immediately, and one slow response changes little.
         speed.note_response(milliseconds(2));
         assert_eq!(speed.bytes_per_round_trip(), Some(100_000));
         speed.note_response(milliseconds(18));

@@ -2,7 +2,7 @@
 //!
 //! Values are written to the upper store, and read from it before the lower one. The lower store is only read.
 //!
-//! **Erasing.** If a key is erased that the lower store has, a marker in the upper store hides it. One marker hides
+//! **Erasing.** If an erased key exists in the lower store, a marker in the upper store hides it. One marker hides
 //! everything below an erased prefix. Markers are empty values below `.zarr-overlay/`; they are never listed, and
 //! keys below this prefix cannot be read or written. A marker is written before the value in the upper store is
 //! removed, so an interrupted call erases the value or does nothing. A value that is set later is in the upper store,
@@ -16,7 +16,7 @@
 //! Opened as `{"type": "overlay", "store": {…}, "base": {…}}`, where `base` is the lower store, or as the step
 //! `BASE|overlay:?changes=UPPER` of a URL pipeline.
 //!
-//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that do not change the stored form.
+//! Source: "Storage transformers" in the Zarr v3 draft of 2022: the transformers that do not change the stored form.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -57,7 +57,8 @@ impl OverlayStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`](zarr_spec::store::StoreError::Invalid) if `upper` cannot be written and listed, and its errors.
+    /// [`StoreError::Invalid`](zarr_spec::store::StoreError::Invalid) if `upper` cannot be written and listed, and the
+    /// errors of `upper`.
     pub fn new(upper: Arc<dyn Store>, lower: Arc<dyn Store>) -> StoreResult<Self> {
         if upper.capabilities().unconditional() != Capabilities::ALL {
             let what =

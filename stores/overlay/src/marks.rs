@@ -1,7 +1,7 @@
 //! Markers in the upper store, which hide keys and prefixes of the lower one.
 //!
-//! The marker of key `a/b` is `.zarr-overlay/d.a/k.b`, that of prefix `a/b/` is `.zarr-overlay/d.a/d.b/p`. So no marker
-//! is the folder of another one, which a store of folders could not hold.
+//! The marker of key `a/b` is `.zarr-overlay/d.a/k.b`, that of prefix `a/b/` is `.zarr-overlay/d.a/d.b/p`. The names
+//! differ, because a filesystem store cannot hold a file and a folder with the same path.
 
 use std::collections::HashSet;
 
@@ -41,7 +41,7 @@ impl Marks {
         Ok(marks)
     }
 
-    /// Adds a marker. Returns whether it is one.
+    /// Adds a marker. Returns false if the key is not a marker.
     pub(crate) fn add(&mut self, marker: &Key) -> bool {
         let Some(path) = marker.as_str().strip_prefix(RESERVED) else { return false };
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));

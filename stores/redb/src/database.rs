@@ -1,4 +1,4 @@
-//! The database as the helpers for stores see it.
+//! Implements the trait for databases with sorted keys.
 
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +18,7 @@ const VALUES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("zarr");
 /// The databases that are open in this process: a file cannot be opened twice.
 static OPEN: OpenFiles<Handle> = OpenFiles::new();
 
-/// A file with a redb database. Databases of one file in one process share it.
+/// A file with a redb database. Several values of this type with one file share one open database in a process.
 #[derive(Debug)]
 pub struct RedbDatabase(OpenFile<Handle>);
 

@@ -132,7 +132,7 @@ impl Handle {
             return Ok(true);
         }
         let opened = match self.read_only() {
-            // Its last writer was killed. Opening it to write repairs it.
+            // The last process that wrote to the file was killed. Opening the file to write repairs it.
             Err(DatabaseError::RepairAborted) => self.create().and_then(|repaired| {
                 drop(repaired);
                 self.read_only()
@@ -152,7 +152,7 @@ impl Handle {
     fn open_to_write(&self) -> Result<(), StoreError> {
         let mut state = self.exclusive();
         if !matches!(*state, State::Writing(_)) {
-            // Its shared lock would exclude our own exclusive one.
+            // The shared lock of the open file would exclude the exclusive lock that is taken next.
             *state = State::Closed;
             *state = State::Writing(self.create().map_err(|error| self.failed("opening", error.into()))?);
         }

@@ -16,7 +16,7 @@ struct Asked {
     originals: Vec<Original>,
 }
 
-/// The request that a request for another store answers.
+/// The caller's request, which a request to another store answers.
 #[derive(Debug)]
 struct Original {
     index: usize,

@@ -28,7 +28,7 @@ pub(crate) enum Reference {
     Inline(Bytes),
     /// A file.
     Whole { target: u32 },
-    /// Bytes of a file, which end before the largest offset.
+    /// Bytes of a file. Their end fits in `u64`.
     Part { target: u32, offset: u64, size: u64 },
 }
 

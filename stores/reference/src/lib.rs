@@ -5,8 +5,8 @@
 //! itself, as text, JSON or base64, or is a file, or a range of bytes of a file. The reference file is read once.
 //!
 //! With the feature `parquet`, the references of kerchunk in Parquet files are read, too. They are a folder with the file
-//! `.zmetadata` and files of references, each of which is read when a chunk in it is read first. Text is in UTF-8, and a
-//! reference may have bytes of its own.
+//! `.zmetadata` and files of references. A file of references is read when one of its chunks is needed. Text is in
+//! UTF-8, and a reference may contain the bytes of its value.
 //!
 //! **Targets.** A relative target is in the folder of the reference file. Other targets are absolute paths or URLs
 //! (`file:`, `http:`, `https:`, `s3:`, `gs:`, `az:`). A target outside of the folder of the reference file is read only
@@ -78,7 +78,7 @@ pub(crate) enum Found {
     File(FoundFile),
 }
 
-/// A file that is the value, or has it.
+/// A file that is the value, or contains it.
 #[derive(Debug)]
 pub(crate) struct FoundFile {
     /// The file, or the reason why it may not be read.

@@ -1,8 +1,8 @@
 //! References in Parquet files: a folder with `.zmetadata`, and files with a fixed number of references each.
 //!
 //! `.zmetadata` holds the documents of the hierarchy, which has format v2, and `record_size`, the number of references in a
-//! file. The references of array `a` are in `a/refs.0.parq`, `a/refs.1.parq` and so on, in the order of the chunks. Each
-//! file is read when a chunk in it is read first. A file that does not exist has no references.
+//! file. The references of array `a` are in `a/refs.0.parq`, `a/refs.1.parq` and so on, in the order of the chunks. A
+//! file is read when one of its chunks is needed. A file that does not exist has no references.
 //!
 //! Source: `LazyReferenceMapper` of fsspec, `kerchunk.df`.
 
@@ -59,14 +59,14 @@ struct Field {
     separator: char,
 }
 
-/// A file of references.
+/// Identifies a file of references: the index of the array in `Records::fields`, and the number in the file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileId {
     field: usize,
     number: u64,
 }
 
-/// A file that is read or being read.
+/// A file in the cache, which another thread may still be reading.
 #[derive(Debug)]
 struct Cached {
     id: FileId,

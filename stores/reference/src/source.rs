@@ -10,7 +10,7 @@ use crate::listed::Listed;
 use crate::records::Records;
 use crate::targets::Allowed;
 
-/// The name of the file that makes a folder one of references.
+/// The name of the file that each folder of references contains.
 const METADATA: &str = ".zmetadata";
 
 #[derive(Debug)]

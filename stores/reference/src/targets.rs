@@ -34,13 +34,13 @@ impl Target {
 }
 
 impl Allowed {
-    /// Allows targets in `base`, which relative targets are in, and in `others`.
+    /// Allows targets in `base`, which contains all relative targets, and in `others`.
     pub(crate) fn new(base: Arc<dyn Store>, others: Vec<Arc<dyn Store>>) -> Self {
         let root = |store: Arc<dyn Store>| Root { url: normalized_folder(&store.location()), store };
         Self([base].into_iter().chain(others).map(root).collect())
     }
 
-    /// Returns a store; its number is that of a target.
+    /// Returns a store by its number, which is `Target::root`.
     pub(crate) fn store(&self, root: usize) -> &dyn Store {
         &*self.0[root].store
     }

@@ -180,7 +180,7 @@ impl Entry {
         }
     }
 
-    /// Returns the offset that the stored bytes end before.
+    /// Returns the maximum offset of the end of the stored bytes.
     pub(crate) fn limit(&self) -> u64 {
         self.limit
     }
@@ -353,7 +353,7 @@ fn limit(entries: &mut [Entry], mut extents: Vec<Extent>, directory: u64) {
             entry.form = Form::Refused(refusal);
         }
     };
-    // The previous entry with the last end.
+    // Of the preceding entries, the one that ends last.
     let mut farthest: Option<&Extent> = None;
     for extent in &extents {
         if extent.end > directory {

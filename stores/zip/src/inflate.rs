@@ -62,7 +62,7 @@ impl Inflater {
                 &mut to.spare(more)?[..more]
             } else {
                 let more = part.start.saturating_sub(done);
-                // After the last byte, there is space for one byte too many.
+                // After the last byte, one more byte may be written, so that a value that is too long is noticed.
                 let more = if done == size { 1 } else { usize::try_from(more).unwrap_or(PIECE).min(PIECE) };
                 &mut self.skipped[..more]
             };

@@ -11,7 +11,7 @@
 //! and `/a`, are not listed. Names are UTF-8 if the archive declares so, and code page 437 otherwise.
 //!
 //! An archive may be a value of another store, such as an object store or another archive. Its directory is read with
-//! one or two requests, and a value with one, or together with others.
+//! one or two requests. A value is usually read with one request, and several values with one batch of requests.
 //!
 //! Opened as `{"type": "zip", "path": …}`, as a URL `zip:PATH` whose path is not escaped, as the path of a file that
 //! starts like an archive, as the step `LOCATION|zip:` of a URL pipeline, or as

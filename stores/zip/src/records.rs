@@ -81,7 +81,7 @@ pub(crate) fn put_record(to: &mut Vec<u8>, entry: &Entry) {
     }
 }
 
-/// Appends the records of an existing directory with these numbers, as they are. Returns their count.
+/// Appends the records of an existing directory, unchanged, for which `is_kept` is true. Returns their count.
 ///
 /// # Errors
 ///
@@ -114,7 +114,7 @@ pub(crate) fn put_end(to: &mut Vec<u8>, start: u64, count: u64, layout: &Layout)
     let most = u64::from(u32::MAX);
     if count >= u64::from(u16::MAX) || size >= most || start >= most {
         to.extend_from_slice(b"PK\x06\x06");
-        // The size of what follows.
+        // The size of the remaining fields of this record.
         to.extend_from_slice(&44_u64.to_le_bytes());
         put(to, UNIX | ZIP64);
         put(to, ZIP64);

@@ -37,7 +37,7 @@ pub(crate) type Changes = BTreeMap<Key, Option<Arc<Entry>>>;
 pub(crate) struct Session {
     path: PathBuf,
     lock: Lock,
-    /// The process that began it. A fork of it does not own the file.
+    /// The process that began the session. A forked child does not own the file.
     process: u32,
     /// The offset of the first new entry.
     begin: u64,
@@ -123,7 +123,7 @@ impl Session {
         &self.path
     }
 
-    /// Returns whether this process began the session, and not one of which it is a fork.
+    /// Returns whether this process began the session. After a fork, the child did not.
     pub(crate) fn is_own(&self) -> bool {
         self.process == process::id()
     }

@@ -18,7 +18,7 @@ const ARRAY: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [6, 4],
     "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": {"level": 5}}]}"#;
 const GROUP: &str = r#"{"zarr_format": 3, "node_type": "group"}"#;
 
-/// Returns the name of the variant. A new variant does not have one until it has an example below.
+/// Returns the name of the variant. A new variant does not have a name until it has an example below.
 fn variant(error: &Error) -> &'static str {
     match error {
         Error::Store(_) => "Store",

@@ -14,10 +14,10 @@ mod spec;
 mod stores;
 mod suite;
 
-/// The messages by description.
+/// Messages of errors, each after a description of the call that fails.
 struct Messages {
     text: String,
-    /// Names the kind of an error that belongs to the crate.
+    /// Returns the name of an error's kind, or `None` for an error of another crate.
     kind: fn(&(dyn Error + 'static)) -> Option<&'static str>,
     kinds: BTreeSet<&'static str>,
 }

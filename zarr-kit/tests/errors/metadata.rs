@@ -28,7 +28,7 @@ const PARSE_DRAFT: Parse =
     |document, reading| draft::parse_array(document, draft::Generation::B, reading).map(drop);
 const PARSE_V3: Parse = |document, reading| v3::parse_node(document, reading).map(drop);
 
-/// Changes of one member, which is removed if the new text is empty.
+/// Members of a document and their new JSON text. An empty text removes the member.
 type Changes = &'static [(&'static str, &'static str)];
 
 const OF_V2: Changes = &[

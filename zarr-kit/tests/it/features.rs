@@ -9,7 +9,7 @@ use zarr_kit::spec::host::registry::{Registered, Table};
 use zarr_kit::spec::plugin::{Plugin, PluginKind};
 use zarr_kit::{ArrayBuilder, CATALOGUE, Context, Format, Hierarchy, Registry, Selection, open_store};
 
-/// Features, and optional ones that only an example of their plugin uses.
+/// Pairs of a feature and an optional feature that only an example of the plugin uses.
 const IN_EXAMPLES_ALONE: &[(&str, &str)] = &[
     ("codec-sharding-indexed", "codec-transpose"),
     ("codec-sharding-indexed", "codec-zstd"),

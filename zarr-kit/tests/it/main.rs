@@ -151,8 +151,7 @@ fn errors_name_the_program_that_provides_an_unknown_identifier() {
     }
 }
 
-/// Counts the plugins of `table`. Each must have an example of each format that can name it; the draft also
-/// uses plain names.
+/// Counts the plugins of `table`, and checks that each has an example of each format that can name it.
 #[cfg(feature = "full")]
 fn with_examples<K: PluginKind + ?Sized>(registry: &Registry, table: &Table<K>) -> usize {
     for plugin in table.iter() {

@@ -34,7 +34,8 @@ impl<T> OpenFiles<T> {
     ///
     /// # Errors
     ///
-    /// If the folder does not exist or cannot be opened, and for a handle of a process of which this one is a fork.
+    /// If the folder does not exist or cannot be opened, and if a parent process opened the file before it forked this
+    /// one.
     pub fn get(&'static self, path: &Path, create: impl FnOnce(&Path) -> T) -> io::Result<OpenFile<T>> {
         let path = full_path(path)?;
         let mut files = self.lock();

@@ -62,7 +62,7 @@ enum Change {
     Remove(String),
 }
 
-/// A file or a folder. Another one at the same path is another node.
+/// A file or a folder. If it replaces another one at the same path, it is a new node.
 #[derive(Debug, Clone, Default)]
 struct Node {
     bytes: Vec<u8>,

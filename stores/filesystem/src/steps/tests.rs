@@ -101,7 +101,8 @@ impl Recording {
         states.into_iter().map(|states| states.into_iter().map(without_temporary).collect()).collect()
     }
 
-    /// Returns whether a call that has returned is not undone, and one in progress is done or not.
+    /// Returns whether a power cut never undoes a call that has returned, and never leaves a part of a call in
+    /// progress.
     fn is_kept(&self) -> bool {
         let states = self.states();
         let is_one = |files: &Files| *files == self.old || *files == self.new;

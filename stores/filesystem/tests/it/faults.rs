@@ -105,7 +105,7 @@ fn writes_fail(root: &str, reasons: &[&str]) {
         assert!(leftovers.iter().all(|left| left.path.ends_with(".zarr-tmp-lock")), "{leftovers:?}");
         check_old(root);
     }
-    // What fits is still written.
+    // A value that fits is still written.
     let store = FilesystemStore::open(root).unwrap();
     store.set(&key("k"), OLD.into()).unwrap();
 }

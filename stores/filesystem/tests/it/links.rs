@@ -114,7 +114,7 @@ fn special_files_are_listed_and_refused_without_blocking() {
         assert!(matches!(error, StoreError::Io { operation: "reading", .. }), "{error:?}");
         assert!(error.to_string().ends_with(&said), "{error}");
     }
-    // A value replaces them as it replaces a file.
+    // A value replaces a pipe, and a pipe can be erased like a file.
     scratch.set("a/pipe", b"v").unwrap();
     assert_eq!(scratch.get("a/pipe").unwrap().unwrap(), "v");
     scratch.erase("a/full").unwrap();

@@ -105,7 +105,7 @@ fn without_locks_there_are_no_conditions() {
     assert_eq!(scratch.files(), ["a/", "a/b"]);
 }
 
-/// A file number is often used again at once, and clocks of file systems tick in milliseconds.
+/// A file system often uses a file number again immediately, and its clock ticks in milliseconds.
 #[test]
 fn quick_changes_of_one_size_have_different_versions() {
     for locks_files in [false, true] {

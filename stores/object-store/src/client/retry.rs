@@ -1,8 +1,8 @@
 //! Retries: waiting times that servers request, and failed connections.
 //!
-//! `object_store` repeats requests that failed with `5xx`, `408` or `429` or were interrupted, with growing
-//! random waits after the first. It does not read `Retry-After`, and it cannot distinguish a host that does not exist from a
-//! host that restarts. This module adds these.
+//! `object_store` repeats requests that failed with `5xx`, `408` or `429` or were interrupted, with growing random
+//! waits after the first. It does not read `Retry-After`, and it cannot distinguish a host that does not exist from a
+//! host that restarts. This module does both.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};

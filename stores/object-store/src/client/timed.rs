@@ -16,7 +16,7 @@ use super::other;
 pub(crate) struct TimeLimits {
     /// The longest time without a byte.
     pub(crate) silence: Duration,
-    /// The time that a request may take beyond that of its bytes.
+    /// The time that a request may take in addition to the time for its bytes at the minimum throughput.
     pub(crate) grace: Duration,
     /// The minimum throughput of one request, in bytes per second. 64 requests share the network, so 2 Mbit/s
     /// suffice for all of them.

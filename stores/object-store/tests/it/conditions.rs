@@ -172,7 +172,7 @@ fn a_missing_bucket_is_not_a_conflict() {
     assert!(error.contains("NoSuchBucket"), "{error}");
 }
 
-/// A server that is down makes neither a conflict nor a lack of conditions.
+/// A server that fails during the check does not count as a server without conditions.
 #[test]
 fn a_failed_check_is_an_error_and_is_repeated() {
     let is_down = Arc::new(AtomicUsize::new(1));

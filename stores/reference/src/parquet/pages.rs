@@ -135,7 +135,7 @@ impl Page<'_> {
         let present =
             is_present.as_ref().map_or(count, |levels| levels.iter().filter(|level| **level == 1).count());
         let values = match encoding {
-            // The type of a column that is always null may be any.
+            // A column that contains only nulls may have any type.
             _ if present == 0 => Vec::new(),
             Some(0) => plain(self.chunk.kind, &bytes, present)?,
             Some(2 | 8) => from_dictionary(&bytes, dictionary, present)?,
