@@ -98,8 +98,8 @@ impl Boxes {
     }
 }
 
-/// Divides a shard between its inner chunks until each part has at most `limit` elements, if possible. The first part
-/// is the last of the list.
+/// Divides a shard at boundaries of inner chunks until each part has at most `limit` elements or is one inner chunk.
+/// Returns the parts in reverse order, so that the caller can pop the first one.
 pub(crate) fn divided(shard: ArraySubset, inner: &[u64], limit: u64) -> Vec<ArraySubset> {
     let start = shard.start();
     let mut parts = Vec::new();

@@ -94,8 +94,8 @@ fn write_number(text: &mut String, number: &Number) {
     text.push_str(&layout(&digits, exponent + 1));
 }
 
-/// Returns the shortest digits that restore a number, and its exponent: `d.ddde-7`. Of two that are equally near, the
-/// last digit is even.
+/// Returns the shortest digits that restore a number, and its exponent: `d.ddde-7`. If two such texts are equally near
+/// to the number, returns the one whose last digit is even.
 fn shortest(value: f64) -> String {
     let shortest = format!("{value:e}");
     let digits = shortest.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();

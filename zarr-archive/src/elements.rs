@@ -88,7 +88,7 @@ impl Float {
         })
     }
 
-    /// Replaces NaNs in native byte order.
+    /// Replaces each NaN by the canonical one, in elements in native byte order.
     fn settle(self, bytes: &mut [u8]) {
         macro_rules! settle {
             ($number:ty) => {{

@@ -1,4 +1,4 @@
-//! A store in memory for arrays that are not kept.
+//! An in-memory store for temporary arrays.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -51,7 +51,7 @@ impl AddAssign for ValueSum {
     }
 }
 
-/// The number of words that are added side by side.
+/// The number of independent sums. Words are added to them in turn, so that additions do not wait for one another.
 const LANES: usize = 4;
 
 /// Returns the sum of consecutive words, the first of which has this number in the stream.
@@ -152,8 +152,8 @@ impl BoxPlace {
         place
     }
 
-    /// Adds elements of the box to `sum`: those that follow `skipped` elements in C order. They are `bytes`, with `size`
-    /// bytes each.
+    /// Adds elements of the box to `sum`: those that follow `skipped` elements in C order. They are `bytes`, with
+    /// `size` bytes each.
     pub(crate) fn add(&self, skipped: usize, size: usize, bytes: &[u8], sum: &mut ValueSum) {
         let run = self.shape.last().map_or(1, |&length| usize::try_from(length).unwrap_or(usize::MAX));
         let mut index = self.index_of(skipped as u64);

@@ -47,12 +47,12 @@ const COMMON: &str = "All verbs";
 /// Read, write and convert Zarr hierarchies: v2, the v3 draft of 2022 and v3.
 ///
 /// STORE is a folder, a zip archive, a URL (`file:`, and in builds with network stores `s3:`, `gs:`, `az:`, `http:` and
-/// `https:`), a URL pipeline such as `LOCATION|zip:` or a JSON description of a store. PATH is the path of a node in the
-/// hierarchy: `/` or an empty string is the root, and the leading `/` is optional.
+/// `https:`), a URL pipeline such as `LOCATION|zip:` or a JSON description of a store. PATH is the path of a node in
+/// the hierarchy: `/` or an empty string is the root, and the leading `/` is optional.
 ///
-/// Exit status: 0 for success, 1 for an error in the data or the request, 2 for wrong usage, 3 for differences or damage
-/// that `diff`, `verify` and `repair` found, or what `copy --skip-unreadable` left out. Messages go to standard error;
-/// standard output holds only data.
+/// Exit status: 0 for success, 1 for an error in the data or the request, 2 for wrong usage, 3 for differences or
+/// damage that `diff`, `verify` and `repair` found, or what `copy --skip-unreadable` left out. Messages go to standard
+/// error; standard output holds only data.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100, after_long_help = examples::ALL)]
 pub(crate) struct Arguments {
@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
     #[arg(long, global = true, help_heading = COMMON)]
     pub(crate) durable: bool,
     /// Refuse to change stored values in stores without conditional writes, in which other programs that write
-    /// at the same time may lose changes. By default, such a change is a warning
+    /// at the same time may lose changes. By default, a warning is printed
     #[arg(long, global = true, help_heading = COMMON)]
     pub(crate) require_conditional: bool,
     #[command(subcommand)]
@@ -99,8 +99,8 @@ pub(crate) enum Verb {
     Du(Du),
     /// Show what a node contains: dimensions, coordinates, chunks, sizes, conventions and children.
     ///
-    /// The ranges of coordinates are decoded by the CF conventions. For an unreadable node, all metadata and the reasons
-    /// are shown.
+    /// The ranges of coordinates are decoded by the CF conventions. For an unreadable node, all metadata and the
+    /// reasons are shown.
     #[command(after_long_help = examples::INFO)]
     Info(Info),
     /// Show a preview of an array: its coordinates, corners, statistics and a picture.

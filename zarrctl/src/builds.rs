@@ -2,7 +2,8 @@
 
 use std::ffi::OsStr;
 
-/// The manifest. Cargo writes another one into packages for the registry, which inherits nothing.
+/// The manifest, which shows whether this is a clone: in packages for the registry, Cargo replaces everything that is
+/// inherited from the workspace.
 const MANIFEST: &str = include_str!("../Cargo.toml");
 
 /// Returns advice that ends in the command that repeats this command line in a build with all features.

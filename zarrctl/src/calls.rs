@@ -35,10 +35,12 @@ impl std::error::Error for CallError {}
 
 /// Copies a hierarchy with the arguments of the verb `copy`, which follow its name on the command line.
 ///
-/// Stores are opened in clones of `context`. `progress` counts the chunks that are read and written, and cancels the copy. Then
-/// copied chunks remain in the destination, without metadata: the same copy replaces them, and the verb `clean` removes them.
+/// Stores are opened in clones of `context`. `progress` counts the chunks that are read and written, and cancels the
+/// copy. A cancelled copy leaves chunks without metadata in the destination: the same copy replaces them, and the verb
+/// `clean` removes them.
 ///
-/// Appends the warnings that the program would print to `warnings`, and a line for each node or chunk that was left out.
+/// Appends the warnings that the program would print to `warnings`, and a line for each node or chunk that was left
+/// out.
 ///
 /// # Errors
 ///

@@ -50,7 +50,8 @@ impl TimeUnits {
 
     /// Formats a time with as many parts as it has.
     pub(crate) fn text(&self, value: f64) -> String {
-        // Seconds since the reference have more digits after the decimal point than seconds since the first day.
+        // Seconds are counted from the day of the reference: as seconds since the first day of the calendar, a float
+        // would lose fractions.
         let first = (self.reference / DAY).floor();
         let seconds = value * self.seconds + (self.reference - first * DAY);
         if seconds.is_finite() { self.calendar.text(first, seconds) } else { "NaT".to_owned() }

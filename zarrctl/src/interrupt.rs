@@ -26,7 +26,7 @@ static STATE: Mutex<State> = Mutex::new(State {
     left: LEFT,
 });
 
-/// The messages before [`watch`].
+/// The messages until [`watch`] sets others.
 const LEFT: Left = Left { unwritten: String::new(), written: String::new() };
 
 /// Notified when a write ends.
@@ -150,7 +150,7 @@ impl Drop for Writing {
     }
 }
 
-/// A file that a signal removes, until this guard is dropped.
+/// A file that is removed if a signal arrives while this guard exists.
 #[derive(Debug)]
 pub(crate) struct Temporary(PathBuf);
 

@@ -1,5 +1,5 @@
-//! The command line of the Zarr framework, as a library. The program `zarrctl`, and the script of the same name that the
-//! Python package installs, call [`run`]. The Python package also calls [`copy`].
+//! The command line of the Zarr framework, as a library. The program `zarrctl`, and the script of the same name that
+//! the Python package installs, call [`run`]. The Python package also calls [`copy`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -48,8 +48,8 @@ pub use calls::{CallError, copy};
 
 /// Runs the program with the arguments of a command line, of which the first is its name. Returns the exit status.
 ///
-/// The caller passes the status to the system soon, because the options of this call stay set for the process, and
-/// signals end the process after a verb that writes.
+/// The caller must exit with this status soon: the options of this call stay set for the process, and after a verb that
+/// writes, signals end the process.
 pub fn run(arguments: Vec<OsString>) -> u8 {
     let status = match parsed(arguments) {
         Ok(arguments) => run_parsed(arguments),
@@ -59,7 +59,8 @@ pub fn run(arguments: Vec<OsString>) -> u8 {
             u8::try_from(error.exit_code()).unwrap_or(Failure::USAGE)
         }
     };
-    // Only the exit of a Rust program writes the rest. Verbs that handle errors have flushed.
+    // A Rust program flushes standard output when it exits, but a Python program that calls this function does not. A
+    // verb that reports errors of writing has flushed already.
     let _unread = io::stdout().flush();
     status
 }
@@ -68,7 +69,7 @@ fn run_parsed(arguments: Arguments) -> u8 {
     opening::require_conditional(arguments.require_conditional);
     let set = opening::set_memory(arguments.memory).and_then(|()| durable::set(arguments.durable));
     let done = set.and_then(|()| run_verb(arguments.verb));
-    // After a failure, stores have what the verb wrote before it.
+    // Also after a failure, so that everything that the verb wrote before it is stored.
     let committed = interrupt::commit_all();
     let mut status = 0;
     for failure in [done, committed].into_iter().filter_map(Result::err) {

@@ -24,7 +24,7 @@ impl Installed {
         let search = Search::from_environment();
         let lock = LockFiles::from_environment().map_or_else(|| Ok(Lock::default()), |files| files.read());
         let lock = lock.unwrap_or_else(|error| {
-            // Some verbs search twice.
+            // The warning is printed once, although some verbs search twice.
             static WARNED: Once = Once::new();
             WARNED.call_once(|| warn(&format!("no plugins are trusted: {}", chain(&error))));
             Lock::default()

@@ -145,6 +145,9 @@ pub(crate) fn open_documents(location: &str, reading: &Reading, context: Context
     open_in(open_store(context.registry(), location)?, &context, reading, false)
 }
 
+/// The advice for outdated consolidated metadata.
+const UPDATE: &str = "use `--no-consolidated` to read the documents instead, or `zarrctl consolidate` to update the consolidated metadata";
+
 /// Warns if the consolidated metadata of `array` differ from its own document.
 pub(crate) fn warn_of_old_copy(hierarchy: &Hierarchy, array: &Array) {
     if !hierarchy.is_consolidated() {
@@ -156,11 +159,7 @@ pub(crate) fn warn_of_old_copy(hierarchy: &Hierarchy, array: &Array) {
         Ok(None) => "list this array, but its own document is missing".to_owned(),
         Err(error) => format!("cannot be compared with its own document: {}", chain(&error)),
     };
-    warn(&format!(
-        "{}: the consolidated metadata {what}; ignore them with `--no-consolidated`, or recreate them with \
-         `zarrctl consolidate`",
-        array.path()
-    ));
+    warn(&format!("{}: the consolidated metadata {what}; {UPDATE}", array.path()));
 }
 
 /// Warns if the consolidated metadata list other nodes than the store has. Only local stores are listed a
@@ -178,9 +177,7 @@ pub(crate) fn warn_of_old_listing(hierarchy: &Hierarchy, path: &NodePath, listed
         Err(error) => Some(format!("cannot be compared with the documents of the nodes: {}", chain(&error))),
     };
     if let Some(what) = what {
-        warn(&format!(
-            "the consolidated metadata {what}; ignore them with `--no-consolidated`, or recreate them with `zarrctl consolidate`"
-        ));
+        warn(&format!("the consolidated metadata {what}; {UPDATE}"));
     }
 }
 

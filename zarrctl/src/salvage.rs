@@ -1,4 +1,4 @@
-//! Reads what is readable of nodes whose documents are invalid or not understood.
+//! Reads the parts of nodes that are readable although their documents are invalid or not understood.
 
 use std::sync::Arc;
 

@@ -14,13 +14,14 @@ use crate::slabs;
 /// The most values of a coordinate that are searched.
 const MOST_VALUES: u64 = 1 << 27;
 
-/// The part of the distance between two values of a coordinate within which a number is one of them.
+/// The largest difference between a number and the value of a coordinate that it selects, as a share of the distance to
+/// the next value.
 const NEAR: f64 = 1e-3;
 
 pub(crate) use for_copy::ForCopy;
 
-/// Parses a selection: `0:10,5` in NumPy's notation, or `time=2001-02,lat=0:45,lon=[0:10]` by dimension name, with values
-/// of coordinates or positions in brackets. `None` selects everything.
+/// Parses a selection: `0:10,5` in NumPy's notation, or `time=2001-02,lat=0:45,lon=[0:10]` by dimension name, with
+/// values of coordinates or positions in brackets. `None` selects everything.
 pub(crate) fn parse(
     text: Option<&str>,
     array: &Array,

@@ -110,7 +110,7 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     /// The most characters of a message.
     message: usize,
-    /// Sends nothing: the watcher notices when it is dropped.
+    /// Nothing is sent: dropping it ends the thread that draws the bar.
     done: Option<Sender<()>>,
     watcher: Option<JoinHandle<()>>,
 }

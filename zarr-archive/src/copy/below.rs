@@ -1,4 +1,4 @@
-//! A part of a store as a store.
+//! A store that contains the keys of another store below a prefix.
 
 use std::sync::Arc;
 

@@ -116,7 +116,7 @@ fn matches_name(pattern: &str, name: &str) -> bool {
     let Some(mut rest) = name.strip_prefix(first) else { return false };
     let Some(last) = parts.next_back() else { return rest.is_empty() };
     for part in parts {
-        // The first place leaves the most characters for the other parts.
+        // The first occurrence leaves the most characters for the other parts.
         let Some(place) = rest.find(part) else { return false };
         rest = &rest[place + part.len()..];
     }

@@ -16,7 +16,8 @@ use crate::verify::chain;
 pub enum CopyError {
     /// Nothing was written. Each reason names a node or an option.
     Refused(Vec<String>),
-    /// The request cannot be met, or the copy would have other elements. Nothing was written by this call.
+    /// The request cannot be fulfilled, or the elements of the copy would differ from those of the source. This call
+    /// wrote nothing.
     Request(String),
     /// The engine or a store failed.
     Engine(Error),

@@ -21,9 +21,11 @@ use crate::verify::chain;
 /// The treatment of existing arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// An array with the same metadata and elements is complete if other arrays are missing. Others are refused.
+    /// If other arrays of the copy do not exist yet, an array with the same metadata and elements counts as complete.
+    /// All other existing arrays are refused.
     Compare,
-    /// An array with the same metadata is complete, because the same plan wrote it. Others are refused.
+    /// An array with the same metadata counts as complete, because the same plan wrote it. All other existing arrays
+    /// are refused.
     Resume,
     /// Existing arrays are erased.
     Replace,

@@ -98,8 +98,8 @@ impl CopyPlan {
         self.listed.get(source).map_or(&[], |listed| listed)
     }
 
-    /// Returns the hash of the plan: sources, nodes, their documents in the copy, and how elements are copied. All parts
-    /// of one copy have the same one.
+    /// Returns the hash of the plan: sources, nodes, their documents in the copy, and how elements are copied. All
+    /// parts of one copy have the same one.
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.digest
@@ -124,11 +124,11 @@ impl CopyPlan {
     }
 }
 
-/// Plans the copy of nodes of `sources` to the store `destination`, in `context`, whose limits and modes apply to what is
-/// written.
+/// Plans the copy of nodes of `sources` to the store `destination`, in `context`, whose limits and modes apply to what
+/// is written.
 ///
-/// Documents are read, converted and written to memory, so that everything that prevents the copy is found before anything
-/// is written. Open the sources without consolidated metadata, which may be out of date.
+/// Documents are read, converted and written to memory, so that everything that prevents the copy is found before
+/// anything is written. Open the sources without consolidated metadata, which may be out of date.
 ///
 /// # Errors
 ///
@@ -176,7 +176,7 @@ pub fn plan_copy(
         found.listed.push(chosen.all);
         found.locations.push(source.store().location());
     }
-    // If a node cannot be read, it may be the one that an option is for.
+    // An option may be for a node that cannot be read. Then the reason of that node is reported, not the option.
     if nodes.refused.is_empty() {
         nodes.refused = choices.without_effect();
     }

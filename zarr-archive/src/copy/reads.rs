@@ -91,8 +91,8 @@ impl Dimension {
         }
         let [first, last] = [start, start + (length - 1) * step].map(|element| element / chunk);
         let chunks = last - first + 1;
-        // A boundary between boxes cuts a chunk, unless the elements on its sides are in different chunks. A sum of
-        // differences counts these boundaries.
+        // Each chunk is read once, and once more for each boundary between two boxes that lies inside it. `common`
+        // counts the boundaries between two chunks: the quotients of the elements on their two sides differ.
         let [start, step, own] = [start, step, own].map(u128::from);
         let sum =
             |first: u128| sum_of_quotients(u128::from(boundaries), u128::from(chunk), own * step, first);
@@ -116,8 +116,8 @@ impl Dimension {
 
 /// Returns the sum of ⌊(`first` + i · `step`) / `divisor`⌋ for i from 0 to `count` - 1, in logarithmic time.
 ///
-/// Whole quotients of `step` and `first` are added directly. The remaining sum counts the points with integer coordinates
-/// below a line with a slope below 1, which exchanging the axes makes shorter.
+/// Whole quotients of `step` and `first` are added directly. The remaining sum counts the points with integer
+/// coordinates below a line with a slope below 1, which exchanging the axes makes shorter.
 fn sum_of_quotients(mut count: u128, mut divisor: u128, mut step: u128, mut first: u128) -> u128 {
     let mut sum = 0;
     while count > 0 {

@@ -57,8 +57,8 @@ impl FromStr for Part {
     }
 }
 
-/// The boxes of one array that a part takes. All boxes of all arrays are in one order, and each part takes consecutive
-/// ones of about the same size.
+/// The boxes of one array that a part takes. The boxes of all arrays form one sequence, which is divided into runs of
+/// about the same size in bytes, one for each part.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Share {
     part: Part,

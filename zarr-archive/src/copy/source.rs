@@ -101,8 +101,8 @@ impl Source {
         })
     }
 
-    /// Returns the index of the chunk that becomes the first one of a copy with the grid `to`, if each chunk of the copy
-    /// has the elements of one chunk of the source.
+    /// Returns the index of the chunk that becomes the first one of a copy with the grid `to`, if each chunk of the
+    /// copy has the elements of one chunk of the source.
     pub(crate) fn first_chunk(&self, to: &dyn ChunkGrid) -> Result<Option<Vec<u64>>, CopyError> {
         let grid = self.array.chunk_grid();
         let Some(along) = &self.along else { return Ok(Some(vec![0; self.shape.len()])) };
@@ -228,7 +228,8 @@ pub(crate) fn whole(length: u64) -> DimensionSelection {
     DimensionSelection::Range { start: 0, stop: length, step: 1 }
 }
 
-/// Converts an index to a range, so that its dimension remains, and a list of neighbours as well.
+/// Converts an index to a range of one element, so that its dimension remains, and a list of consecutive indices to a
+/// range.
 fn kept(along: DimensionSelection) -> DimensionSelection {
     let range = |start: u64, length: u64| DimensionSelection::Range {
         start,

@@ -172,7 +172,8 @@ impl State {
         Ok(skipped)
     }
 
-    /// Removes everything. The description is removed first, so that a plan with a description is never incomplete.
+    /// Removes everything. The description is removed first: while it exists, no marker is missing because of an
+    /// interrupted removal.
     pub(crate) fn remove(&self) -> Result<(), CopyError> {
         self.store.erase(&self.folder.key(PLAN)?)?;
         Ok(self.store.erase_prefix(&self.folder)?)

@@ -213,7 +213,8 @@ impl Decoded<'_> {
         }
     }
 
-    /// Leaves out a box that was written before. It may have been written and not compared.
+    /// Skips a box that an interrupted run wrote. It is compared if necessary, because that run may have ended before
+    /// its own comparison.
     fn pass_over(&self, subset: &ArraySubset) -> Result<(), CopyError> {
         if self.is_checked {
             check(self.to, subset, &self.read(subset)?)?;
@@ -276,7 +277,7 @@ fn overlapping<T: Send>(
         let reader = started.map_err(|error| CopyError::message(format!("starting a thread: {error}")))?;
         let written = receive.into_iter().try_for_each(write);
         let read = reader.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
-        // If writing failed, that also made reading fail.
+        // If writing failed, reading failed because of it, so the error of writing comes first.
         written.and(read)
     })
 }

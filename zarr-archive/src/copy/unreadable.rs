@@ -1,4 +1,4 @@
-//! Reads what is readable of a box with damaged chunks.
+//! Reads the intact chunks of a box that also contains damaged ones.
 
 use std::collections::BTreeMap;
 

@@ -230,7 +230,7 @@ impl Check<'_> {
             }
             let part = std::slice::from_ref(subset);
             let sum = hash(self.array, stream, part, std::slice::from_mut(elements));
-            // The elements were combined with the fill value.
+            // `hash` has combined the elements with the fill value by exclusive or, so equal elements are zero now.
             let is_fill = match elements.data_type().elements().size() {
                 Some(_) => elements.bytes().iter().all(|&byte| byte == 0),
                 None => is_fill(stream, elements),
@@ -269,7 +269,7 @@ impl Check<'_> {
         Ok(index?)
     }
 
-    /// Counts a box. A chunk of several boxes has the fill value if all of them have.
+    /// Counts a box. A chunk of several boxes is all fill value if each of its boxes is.
     fn add_decoded(&mut self, subset: &ArraySubset, is_fill: bool, fill: &mut Fill) -> Result<(), Error> {
         let index = self.index_of(subset)?;
         match &mut fill.current {
@@ -289,8 +289,8 @@ impl Check<'_> {
     }
 }
 
-/// Returns whether an error concerns more than one chunk: the check was cancelled, or the store failed. Some stores find
-/// damage themselves.
+/// Returns whether an error concerns more than one chunk: the check was cancelled, or the store failed. Some stores
+/// find damage themselves.
 fn ends_check(error: &Error) -> bool {
     match error {
         Error::Cancelled => true,
@@ -307,7 +307,7 @@ struct Fill {
     current: Option<(Vec<u64>, bool)>,
 }
 
-/// Returns whether all elements are the fill value. Elements are replaced up to the first portion with another one.
+/// Returns whether all elements are the fill value. Overwrites the elements up to the first portion with another value.
 fn is_fill(stream: &Stream, elements: &mut ElementArray) -> bool {
     let Some(size) = elements.data_type().elements().size() else {
         return elements.iter().all(|element| stream.of_variable(element).iter().all(|&byte| byte == 0));

@@ -6,7 +6,8 @@ use zarr_json::{Object, Value, counted};
 use super::nodes::{Found, Nodes};
 use super::{Finding, FindingKind, Report};
 
-/// Checks groups with metadata of OME-Zarr, which are attributes up to version 0.4 and in one attribute later.
+/// Checks groups with metadata of OME-Zarr: attributes of the group up to version 0.4, and members of the attribute
+/// `ome` since version 0.5.
 pub(super) fn check(nodes: &Nodes, report: &mut Report) {
     for group in &nodes.groups {
         let attributes = group.attributes();

@@ -73,7 +73,7 @@ pub(crate) struct Verify {
     /// Report missing chunks as damage. By default they are only counted, because they hold the fill value
     #[arg(long)]
     pub(crate) complete: bool,
-    /// Record each array in this file when it is checked, and skip the arrays that it has
+    /// Record each checked array in this file, and skip the arrays that are already in it
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
     /// Print a picture of the chunk grid of each array

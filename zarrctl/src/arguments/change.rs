@@ -71,7 +71,7 @@ pub(crate) struct Resize {
     #[arg(long, value_parser = values::shape, allow_hyphen_values = true, required_unless_present = "at_start")]
     pub(crate) shape: Option<Shape>,
     /// Elements to add before the first one, per dimension: "3,0"; negative numbers remove elements. Only for
-    /// arrays whose chunk grid has an origin; no chunk moves
+    /// arrays whose chunk grid has an origin. Existing chunks are not rewritten
     #[arg(long, value_name = "COUNTS", value_parser = values::counts, allow_hyphen_values = true)]
     pub(crate) at_start: Option<Counts>,
     #[command(flatten)]

@@ -37,7 +37,7 @@ impl Calendar {
         })
     }
 
-    /// Returns the number of a day, from any first day.
+    /// Returns the number of a day. Each calendar counts from a first day of its own.
     fn day_number(self, year: i64, month: i64, day: i64) -> i64 {
         match self {
             Self::Days360 => year * 360 + (month - 1) * 30 + day - 1,
@@ -59,7 +59,7 @@ impl Calendar {
 
     /// Returns the year, month and day with a number.
     fn date(self, number: i64) -> [i64; 3] {
-        // The longest year has 366 days, the shortest 355 in 1582 or 360.
+        // Years have at most 366 days, so the first estimate and each step stay at or before the year.
         let first = self.day_number(0, 1, 1);
         let mut year = (number - first).div_euclid(366);
         while self.day_number(year + 1, 1, 1) <= number {
@@ -142,8 +142,8 @@ pub(crate) struct Date {
 }
 
 impl Date {
-    /// Parses `2001`, `2001-02`, `2001-02-03`, `2001-02-03T04:05:06.7` and parts of it. Time zones other than UTC are not
-    /// supported.
+    /// Parses `2001`, `2001-02`, `2001-02-03`, `2001-02-03T04:05:06.7` and parts of it. Time zones other than UTC are
+    /// not supported.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text.len() > LONGEST {
             return None;

@@ -24,7 +24,7 @@ const MAX_HEADER: u32 = 16 << 20;
 /// The size of the header, including everything before it, is a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// Number of digits that the first length of a shape may grow to.
+/// The number of digits for which the header reserves space in the first length of a shape.
 const LENGTH_DIGITS: usize = 21;
 
 /// A writer of a header, followed by the elements.
@@ -185,8 +185,8 @@ impl Header {
         Ok(Self { shape, fortran_order, data_type, dtype, order, canonical: canonical.json })
     }
 
-    /// Returns the conversion to the data type of an array; `None` if the file has that data type. Numbers are converted
-    /// only if `is_asked`.
+    /// Returns the conversion to the data type of an array; `None` if the file has that data type. Numbers are
+    /// converted only if `is_asked`.
     pub(crate) fn cast<'t>(&self, to: &'t dyn DataType, is_asked: bool) -> Result<Option<Cast<'t>>, Failure> {
         if self.data_type.name() == to.name() {
             return Ok(None);

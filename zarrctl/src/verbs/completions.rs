@@ -42,8 +42,8 @@ _zarrctl_nodes() {
 complete -F _zarrctl_nodes -o nosort -o bashdefault -o default zarrctl
 "#;
 
-/// Completes paths of nodes in Zsh. The generated specifications of paths refer to it. There, the first of `words` is the
-/// verb.
+/// Completes paths of nodes in Zsh. The generated script calls it for arguments that are paths; the first of `words` is
+/// then the verb.
 const ZSH: &str = r#"
 _zarrctl_nodes() {
     local -a nodes
@@ -87,7 +87,7 @@ fn with_nodes(script: &str) -> String {
         line + "\n"
     });
     let script: String = completed.collect();
-    // The function that calls it is at the end of the script.
+    // The new function is inserted before `_zarrctl`, which calls it.
     match script.split_once("\n_zarrctl() {") {
         Some((before, after)) => format!("{before}\n{ZSH}\n_zarrctl() {{{after}"),
         None => format!("{script}{ZSH}"),
@@ -132,7 +132,8 @@ struct Wanted {
     begun: String,
 }
 
-/// Returns what the last word is to complete, if it is the path of a node in the store that an earlier word names.
+/// Returns the store and the beginning of a path, if the last word is the path of a node in a store that an earlier
+/// word names.
 fn wanted(command: &Command, words: &[&str]) -> Option<Wanted> {
     let (begun, before) = words.split_last()?;
     let mut command = command;

@@ -40,8 +40,9 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     if summary.skipped.is_empty() { Ok(()) } else { Err(Failure::Different) }
 }
 
-/// Copies in clones of `context`. The chunks are counted in `chunks`, which can also cancel the copy. `before_writing` is called
-/// when the copy will succeed unless a store or a codec fails. Returns `None` if nothing was to be written.
+/// Copies in clones of `context`. The chunks are counted in `chunks`, which can also cancel the copy. `before_writing`
+/// is called after all checks, before the first write. Returns `None` if the options ask only for the losses or the
+/// plan.
 pub(crate) fn run_with(
     arguments: &Copy,
     context: &Context,

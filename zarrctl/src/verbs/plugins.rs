@@ -52,7 +52,7 @@ struct Library {
     name: String,
     version: String,
     manifest: PathBuf,
-    /// The reason why it is not used, if so.
+    /// The reason why it is not used; `None` if it is used.
     refusal: Option<String>,
     /// Whether another version, or the same version in another folder, is used.
     is_shadowed: bool,
@@ -228,8 +228,8 @@ impl Library {
     }
 }
 
-/// Returns the reason why a trusted plugin is not used, if so: linked plugins take precedence, and a library
-/// is used completely or not at all.
+/// Returns the reason why a trusted plugin is not used, or `None` if it is: linked plugins take precedence, and a
+/// library is used completely or not at all.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 fn built_in(manifest: &zarr_kit::loaded::Manifest) -> Result<Option<String>, Failure> {
     let linked = Registry::linked()?;

@@ -202,7 +202,7 @@ fn erasing_a_node_erases_the_nodes_below_it() {
         assert!(refused(&["info", &store, "/g/a"], 1).contains("/g/a"));
         assert_eq!(bytes(&["get", &store, "/b", "--format", "raw"]), [1, 2]);
         assert!(place.files("store").iter().all(|file| !file.contains("g/a")), "{:?}", place.files("store"));
-        // The document of the root goes too: `zarr.json` or `.zgroup`. The entry point of the draft stays.
+        // The document of the root is removed, too: `zarr.json` or `.zgroup`. The entry point of the draft stays.
         let count = if format == "v3-draft" { "2 files" } else { "3 files" };
         assert_eq!(erased(&[&store, "/"]), format!("erased /: {count} removed"), "{format}");
         assert!(place.files("store").iter().all(|file| file == "zarr.json"), "{:?}", place.files("store"));

@@ -116,7 +116,7 @@ fn codecs_decode_hostile_input_in_a_separate_process_without_other_output() {
     let rule = report.split("\"codec-allocation\"").nth(1).unwrap();
     let rule = &rule[..rule.find("\"milliseconds\"").unwrap()];
     let cases: u32 = rule.split("\"cases\": ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
-    // One case for each example; this program does not count its allocations.
+    // There is one case for each example of the codec.
     assert!(cases >= 3, "{rule}");
     assert!(rule.contains("\"verdict\": \"passed\""), "{rule}");
 }
@@ -152,7 +152,7 @@ fn this_program_reads_every_stored_hierarchy_as_it_should() {
         let (refused, others) = counts(refused, " invalid examples refused");
         assert_eq!(refused, others, "{said}");
     }
-    // For example chunks of several GiB.
+    // Examples of features that this program does not support, such as chunks of several GiB.
     assert!(not_supported.len() <= 5, "{said}");
     let read = |file: &str| std::fs::read_to_string(file).unwrap();
     assert!(read(&json).contains("\"outcome\": \"refused\""));

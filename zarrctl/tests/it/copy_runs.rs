@@ -66,7 +66,7 @@ fn succeeds(place: &Place, arguments: &[&str]) {
     assert!(output.status.success() && messages.is_empty(), "{arguments:?}: {messages}");
 }
 
-/// Kills a command after this part of its run, out of ten.
+/// Kills a command after `tenths` tenths of its `moments`.
 fn kill(place: &Place, arguments: &[&str], tenths: usize, moments: usize) {
     let killed = trace::run(&command(arguments), &place.path(""), Some((moments * tenths / 10).max(1)));
     assert_eq!(killed.end, End::Killed, "{arguments:?}");
@@ -105,13 +105,13 @@ fn a_killed_copy_is_resumed_and_reaches_the_same_digest() {
             kill(&place, arguments, tenths, moments);
             let before = chunks(&place);
             succeeds(&place, &[arguments, &["--resume"]].concat());
-            // The temporary file of a value that was being written is left.
+            // The kill may have left a temporary file.
             text(&["clean", &place.at("copy"), "--older-than", "0s"]);
             assert_eq!(digest(&place.at("copy")), expected, "{arguments:?} {tenths}");
             assert_eq!(place.files("copy"), files, "{arguments:?} {tenths}");
             let again = chunks(&place);
             let rewritten = before.iter().filter(|chunk| !again.contains(chunk)).count();
-            // Chunks that are decoded are copied together, and such a box may have been incomplete.
+            // Decoded chunks are written in boxes of several chunks, and an incomplete box is written again as a whole.
             assert!(
                 arguments != COPIES[0] || rewritten == 0,
                 "{arguments:?} {tenths}: {rewritten} of {}",

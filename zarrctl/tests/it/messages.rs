@@ -103,7 +103,7 @@ fn info_shows_consolidated_metadata_and_warns_if_it_is_outdated() {
         warned(&["bench", &store, "/a", "--seconds", "0.01"], told);
         warned(
             &["tree", &store],
-            "the consolidated metadata list nodes without documents: /a; ignore them with `--no-consolidated`",
+            "the consolidated metadata list nodes without documents: /a; use `--no-consolidated` to read the documents",
         );
         let copied = run(&["copy", &store, &place.at(&format!("copy-{format}"))]);
         let warnings = String::from_utf8(copied.stderr).unwrap();
@@ -115,7 +115,7 @@ fn info_shows_consolidated_metadata_and_warns_if_it_is_outdated() {
         fs::copy(format!("{store}/{group}"), format!("{more}/{group}")).unwrap();
         warned(
             &["tree", &store],
-            "list nodes without documents: /a, and do not list /b; ignore them with `--no-consolidated`",
+            "list nodes without documents: /a, and do not list /b; use `--no-consolidated` to read the documents",
         );
         let message = refused(&["get", &store, "/a", "--no-consolidated"], 1);
         assert!(message.contains("there is no node at /a"), "{message}");

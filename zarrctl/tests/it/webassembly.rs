@@ -68,8 +68,8 @@ mod run {
 
     const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-    /// Builds the example `runs.c` as a module that runs the C code `before` when it decodes. Returns `None` and reports
-    /// the skip if clang is not installed.
+    /// Builds the example `runs.c` as a module that runs the C code `before` when it decodes. Returns `None` and
+    /// reports the skip if clang is not installed.
     fn module(place: &Place, name: &str, before: &str) -> Option<String> {
         let runs = |program: &str| Command::new(program).arg("--version").output().is_ok();
         if !(runs("clang") && runs("wasm-ld")) {
@@ -187,7 +187,7 @@ mod run {
     fn a_hanging_or_crashing_module_fails_a_probe_without_ending_the_process() {
         let place = Place::new();
         for (name, what, told) in [
-            // Only for one rare element, since each loop takes the whole time limit.
+            // It loops for one rare element only, because each loop takes the whole time limit.
             (
                 "hangs.wasm",
                 "if (len == 2 && from[1] == 0x7f) for (volatile int i = 0;; i++) {}",

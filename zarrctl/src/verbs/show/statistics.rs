@@ -36,7 +36,7 @@ pub(crate) struct Statistics {
     pub(crate) mean: f64,
     /// The standard deviation of all values that were read (with divisor n).
     pub(crate) deviation: f64,
-    /// How many values are in each of equal parts of the range.
+    /// The number of values in each of [`BARS`] equal parts of the range.
     pub(crate) histogram: Vec<u64>,
 }
 
