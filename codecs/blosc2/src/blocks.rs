@@ -5,7 +5,7 @@ use zarr_spec::{CodecError, CodecResult, Output};
 use crate::header::{Content, Header};
 use crate::streams::{Stream, Streams, largest_decoded_size, next_stream};
 
-/// The size of the position of a block.
+/// The size of an entry in the table of block positions, in bytes.
 const WORD: usize = 4;
 
 /// The maximum decoded size of a chunk that repeats one value, if the array does not determine the size: a few bytes
@@ -86,8 +86,8 @@ impl<'e> Blocks<'e> {
         self.header.block_size.min(self.header.size - number * self.header.block_size)
     }
 
-    /// Checks that streams can have the size that the header declares, and returns the size of those that are one
-    /// repeated byte.
+    /// Checks that all streams can decode to the size that the header declares, and that blocks do not overlap. Returns
+    /// the total decoded size of the streams that repeat one byte.
     fn check(&self) -> CodecResult<usize> {
         let mut stored = self.header.content_at + self.starts.len() * WORD;
         let mut repeated = 0;

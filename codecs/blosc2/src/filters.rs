@@ -1,7 +1,7 @@
 //! Inverting the shuffles of a block.
 //!
-//! A byte shuffle stores the bytes of one position in all elements together. A bit shuffle does the same with bits, of
-//! groups of eight elements.
+//! A byte shuffle stores the bytes of one position in all elements together. A bit shuffle stores the bits of one
+//! position together, for groups of eight elements.
 
 /// A filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(crate) enum Filter {
     Bits,
 }
 
-/// The number of elements of a group, whose bits make a byte.
+/// The number of elements of a group. Their bits at one position make a byte.
 const GROUP: usize = 8;
 
 impl Filter {

@@ -56,7 +56,7 @@ pub(crate) struct Header {
     pub(crate) content: Content,
     /// The number of the compressor.
     pub(crate) compressor: u8,
-    /// Whether each block is a stream for each byte of an element.
+    /// Whether each full block is divided into one stream per byte of an element.
     pub(crate) is_split: bool,
     /// The filters to invert, in this order.
     pub(crate) filters: Vec<Filter>,

@@ -1,7 +1,7 @@
 //! The `imagecodecs_blosc2` codec: reads chunks of C-Blosc2.
 //!
-//! Bytes to bytes; only decodes. Chunks of Blosc2 and of Blosc1 with each compressor (`blosclz`, `lz4`, `lz4hc`,
-//! `zlib`, `zstd`), with a byte or bit shuffle, and chunks of one repeated value are read. Frames, dictionaries, the
+//! Bytes to bytes; only decodes. Reads chunks of Blosc2 and of Blosc1: with every compressor (`blosclz`, `lz4`,
+//! `lz4hc`, `zlib`, `zstd`), with a byte or bit shuffle, and chunks of one repeated value. Frames, dictionaries, the
 //! delta filter, and compressors and filters of other programs are not supported.
 //!
 //! The decoded size is compared with the chunk before any memory is allocated.

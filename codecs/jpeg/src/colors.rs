@@ -4,7 +4,7 @@ use zarr_spec::codec::CodecResult;
 use zarr_spec::{CodecError, Value};
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 
-/// The colors of three samples, or of one, that the configuration declares.
+/// A color space that the configuration can declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Color {
     Grey,
@@ -56,7 +56,8 @@ impl Colors {
             found => return Err(CodecError::corrupt(format!("pixels are {found:?}; expected RGB or YCbCr"))),
         };
         match (self.stored.unwrap_or(of_image), self.wanted) {
-            // The samples are not converted, whatever the decoder takes them for.
+            // The decoder does not convert the samples if these colors are requested, even if they are not the declared
+            // ones.
             (stored, wanted) if stored == wanted => Ok(found),
             (Color::YCbCr, Color::Rgb) if of_image == Color::YCbCr => Ok(ColorSpace::RGB),
             (stored, wanted) => {

@@ -1,17 +1,16 @@
 //! The `imagecodecs_jpeg` codec: reads chunks that are JPEG images.
 //!
-//! Array to bytes, for `uint8`; only decodes. After dimensions of size 1 are removed, a chunk has one or two
-//! dimensions, which are the rows and columns of a grey image, or a third one with 3 samples. Images are baseline or
-//! progressive with 8 bits. The elements of other decoders differ by up to 3, because the standard leaves the rounding of
-//! cosines and of colors to decoders.
+//! Array to bytes, for `uint8`; only decodes. A chunk without its dimensions of size 1 has rows and columns (a grey
+//! image), only columns, or rows, columns and 3 samples. Images are baseline or progressive with 8 bits. The elements
+//! of other decoders differ by up to 3, because the standard leaves the rounding of cosines and of colors to decoders.
 //!
 //! The dimensions in the image are compared with the chunk before any memory is allocated.
 //!
 //! | member | meaning |
 //! |---|---|
-//! | `tables` | an image without pixels, in base64, whose tables precede those of each chunk; TIFF files have one |
-//! | `header` | the first bytes of each chunk, in base64, whose last marker is also left out |
-//! | `colorspace_jpeg`, `colorspace_data` | the colors in the image and those of the array: `RGB`, `YCBCR` or `GRAYSCALE`, or 2, 3 and 1; by default what the image states, as RGB or grey |
+//! | `tables` | base64 of an image without pixels, as in TIFF files; its tables are inserted before those of each chunk |
+//! | `header` | base64 of the first bytes of every image; the chunks contain neither these bytes nor the end marker |
+//! | `colorspace_jpeg`, `colorspace_data` | the colors in the image and those of the array: `GRAYSCALE` or 1, `RGB` or 2, `YCBCR` or 3; by default, the image declares its colors, and the array has RGB or grey |
 //! | `squeeze` | the dimensions of size 1 that are removed; false for none |
 //! | `lossless` | true, for the lossless process of the standard, is not supported |
 //! | `bitspersample` | 8 |
@@ -84,7 +83,7 @@ struct Jpeg {
     shared: Shared,
 }
 
-/// The image that a chunk should be.
+/// The properties that the image of a chunk must have.
 #[derive(Debug)]
 struct Expected {
     image: ImageShape,

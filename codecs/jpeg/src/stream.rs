@@ -1,4 +1,4 @@
-//! The parts of an image that the configuration has, for all chunks.
+//! The parts of images that the configuration contains, because they are the same for all chunks.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ const START: &[u8] = b"\xff\xd8";
 const SCAN: &[u8] = b"\xff\xda";
 const END: &[u8] = b"\xff\xd9";
 
-/// The parts of images that are stored once.
+/// The parts of images that the configuration contains.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) tables: Vec<u8>,
@@ -24,14 +24,15 @@ pub(crate) fn shared(member: &str, text: Option<&str>) -> CodecResult<Vec<u8>> {
     bytes.map_err(|error| CodecError::configuration(format!("`{member}` is not base64: {error}")))
 }
 
-/// Returns whether the last marker after all pixels is there: decoders replace pixels that are missing.
+/// Returns whether an end marker follows the last scan. The check is needed, because the decoder replaces pixels that
+/// are missing.
 pub(crate) fn is_complete(image: &[u8]) -> bool {
     let last = |marker: &[u8]| image.windows(2).rposition(|bytes| bytes == marker);
     last(END) > last(SCAN)
 }
 
 impl Shared {
-    /// Returns the image of a chunk with its header and tables.
+    /// Adds the header and the tables of the configuration to the image of a chunk.
     pub(crate) fn completed<'e>(&self, encoded: &'e [u8]) -> CodecResult<Cow<'e, [u8]>> {
         let image = match self.header.is_empty() {
             true => Cow::Borrowed(encoded),

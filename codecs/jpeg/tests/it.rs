@@ -15,7 +15,7 @@ const NAME: &str = "imagecodecs_jpeg";
 /// The largest difference from the elements of libjpeg-turbo.
 const DIFFERENCE: u8 = 3;
 
-/// A chunk, and what imagecodecs 2026.10.10 writes for it and reads from that.
+/// An image that imagecodecs 2026.10.10 writes, and the elements that it reads from the image.
 struct Case {
     configuration: &'static str,
     shape: &'static [u64],

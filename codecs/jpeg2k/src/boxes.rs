@@ -12,14 +12,15 @@ const SIGNATURE: &[u8] = b"\0\0\0\x0cjP  \r\n\x87\n";
 /// The color space sYCC.
 const SYCC: u32 = 18;
 
-/// The number in a channel definition of a channel that belongs to no color.
+/// The color in the definition of a channel that does not belong to a color.
 const NO_COLOR: u16 = u16::MAX;
 
 /// Returns the codestream of an image.
 ///
 /// # Errors
 ///
-/// [`CodecError::Corrupt`] if it has none, or if the file changes the samples after they are decoded.
+/// [`CodecError::Corrupt`] if the image does not have a codestream, or if its boxes change decoded samples, for example
+/// by a palette.
 pub(crate) fn codestream(image: &[u8]) -> CodecResult<&[u8]> {
     if image.starts_with(&CODESTREAM) {
         return Ok(image);

@@ -20,11 +20,11 @@ use zarr_spec::codec::CodecResult;
 
 use crate::Expected;
 
-/// The sizes of the buffer of a stream.
+/// The smallest and the largest buffer of a stream, in bytes.
 const SMALLEST_BUFFER: usize = 1 << 12;
 const LARGEST_BUFFER: usize = 1 << 20;
 
-/// The value of the functions of a stream at its end.
+/// The result of reading at the end of a stream.
 const END: usize = usize::MAX;
 
 /// The result of calls of OpenJPEG that succeed.
@@ -61,7 +61,8 @@ fn decoded(source: &Source<'_>, errors: &RefCell<String>) -> Option<Image> {
     let stream = Stream::new(source)?;
     let decoder = Decoder::new(errors)?;
     let image = decoder.header(&stream)?;
-    // SAFETY: all three exist, and the header was read from this stream by this decoder.
+    // SAFETY: the decoder, the stream and the image exist, and this decoder read the header of the image from this
+    // stream.
     let good = unsafe {
         opj_decode(decoder.0.as_ptr(), stream.0.as_ptr(), image.0.as_ptr()) == TRUE
             && opj_end_decompress(decoder.0.as_ptr(), stream.0.as_ptr()) == TRUE
@@ -69,7 +70,7 @@ fn decoded(source: &Source<'_>, errors: &RefCell<String>) -> Option<Image> {
     good.then_some(image)
 }
 
-/// The bytes that are read.
+/// A codestream, and the position of the next byte to read.
 struct Source<'s> {
     bytes: &'s [u8],
     at: Cell<usize>,
@@ -84,8 +85,8 @@ impl Stream {
         // SAFETY: the function has no requirements.
         let stream = Self(NonNull::new(unsafe { opj_stream_create(size, TRUE) })?);
         let data = ptr::from_ref(source).cast_mut().cast::<c_void>();
-        // SAFETY: the stream exists. The functions take a `Source`, which they do not change but in its cell, and which
-        // outlives the stream.
+        // SAFETY: the stream exists. The functions get a pointer to the `Source`, which outlives the stream; they
+        // change only its cell.
         unsafe {
             opj_stream_set_read_function(stream.0.as_ptr(), Some(read));
             opj_stream_set_skip_function(stream.0.as_ptr(), Some(skip));
@@ -169,7 +170,7 @@ impl Decoder {
     /// Reads the header of an image.
     fn header(&self, stream: &Stream) -> Option<Image> {
         let mut image = ptr::null_mut();
-        // SAFETY: both exist. `image` is set to an image or stays null.
+        // SAFETY: the stream and the decoder exist. `image` is set to an image or stays null.
         let good = unsafe { opj_read_header(stream.0.as_ptr(), self.0.as_ptr(), &raw mut image) } == TRUE;
         let image = NonNull::new(image).map(Image);
         image.filter(|_| good)

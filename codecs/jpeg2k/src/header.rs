@@ -11,11 +11,12 @@ const DATA: u8 = 0x93;
 /// End of the image.
 const END: u8 = 0xd9;
 
-/// The style of all components, and of one.
+/// The coding style of all components, and of one component.
 const STYLE: u8 = 0x52;
 const COMPONENT_STYLE: u8 = 0x53;
 
-/// The segments that headers may have. OpenJPEG looks for markers inside of others.
+/// The markers of segments that headers may have. Other segments are refused, because OpenJPEG looks for markers inside
+/// of them.
 const KNOWN: &[u8] = &[
     0x50,
     STYLE,
@@ -38,13 +39,14 @@ const KNOWN: &[u8] = &[
     0x78,
 ];
 
-/// The number of tiles and precincts for which there is memory in every case.
+/// The number of tiles and precincts that every image may have.
 const FREE_PARTS: u64 = 4096;
 
-/// The number of samples for each further tile or precinct.
+/// The number of samples that permit one more tile or precinct.
 const SAMPLES_OF_PART: u64 = 64;
 
-/// The largest precinct as the logarithm of its sides, which is that of images that do not state one.
+/// The size of precincts if an image does not state it: the maximum. The logarithms of width and height have four bits
+/// each.
 const LARGEST_PRECINCT: u8 = 0xff;
 
 /// The size of the image and its tiles.
@@ -57,11 +59,11 @@ struct Sizes {
     samples: u64,
 }
 
-/// The tile-parts of a tile.
+/// The number of tile-parts of a tile.
 #[derive(Debug, Clone, Copy, Default)]
 struct TileParts {
     found: u8,
-    /// The number in the header of one of them, or 0.
+    /// The largest number that the header of a tile-part declares, or 0.
     declared: u8,
 }
 
@@ -77,7 +79,7 @@ pub(crate) fn check(codestream: &[u8], expected: &Expected) -> CodecResult {
     let sizes = Sizes::of(size, expected)?;
     sizes.check(&[])?;
     let mut tiles = vec![TileParts::default(); usize::try_from(sizes.tiles).unwrap_or_default()];
-    // Headers of tile-parts may also state precincts. The marker of the end may be missing.
+    // The headers of tile-parts may state precincts, too. The end marker may be missing.
     while !rest.is_empty() {
         let [0xff, marker, after @ ..] = rest else { return Err(ends_early()) };
         rest = match *marker {
@@ -167,9 +169,9 @@ impl Sizes {
         })
     }
 
-    /// Checks a segment of a header, and the precincts of one with a style.
+    /// Checks the marker of a segment, and the precincts if the segment is a coding style.
     fn check_segment(&self, marker: u8, content: &[u8]) -> CodecResult {
-        // The style of one component begins with its number, of one or two bytes.
+        // The style of one component begins with the number of the component, in one or two bytes.
         let (style, content) = match (marker, content) {
             (STYLE, [style, _, _, _, _, rest @ ..]) => (style, rest),
             (COMPONENT_STYLE, [_, style, rest @ ..]) if self.components < 257 => (style, rest),
@@ -189,7 +191,8 @@ impl Sizes {
         self.check(precincts)
     }
 
-    /// Checks the number of tiles and precincts, whose sides are given for each resolution, the smallest first.
+    /// Checks the number of tiles and precincts. `precincts` has the size of the precincts of each resolution, the
+    /// smallest resolution first.
     fn check(&self, precincts: &[u8]) -> CodecResult {
         let resolutions = precincts.iter().rev().enumerate().map(|(level, sides)| {
             let level = u32::try_from(level).unwrap_or(u32::MAX);

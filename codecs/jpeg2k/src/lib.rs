@@ -1,14 +1,14 @@
 //! The `imagecodecs_jpeg2k` codec: reads chunks that are JPEG 2000 images.
 //!
-//! Array to bytes, for integers of 8, 16 and 32 bits; only decodes. After dimensions of size 1 are removed, a chunk has
-//! one or two dimensions, which are the rows and columns of a grey image, or a third one with its samples. Codestreams
-//! and JP2 files are read, lossless or not, with any division into tiles, resolutions and layers. Samples of fewer bits
-//! than the data type are not scaled.
+//! Array to bytes, for integers of 8, 16 and 32 bits; only decodes. A chunk without its dimensions of size 1 has rows
+//! and columns (a grey image), only columns, or rows, columns and samples. Codestreams and JP2 files are read, lossless
+//! or not, with any division into tiles, resolutions and layers. Samples of fewer bits than the data type are not
+//! scaled.
 //!
 //! Palettes, color profiles, the color space sYCC, reordered channels and subsampled components are not supported.
 //!
-//! OpenJPEG decodes. The header is compared with the chunk before that, and images whose headers need much more memory
-//! than their samples are refused, such as those with a tile for each sample.
+//! OpenJPEG decodes the images. Before, the header is compared with the chunk. An image whose header needs much more
+//! memory than its samples is refused, for example if it has a tile for each sample.
 //!
 //! | member | meaning |
 //! |---|---|
@@ -73,7 +73,7 @@ struct Jpeg2k {
     squeeze: Option<Value>,
 }
 
-/// The image for a chunk.
+/// The properties that the image of a chunk must have.
 #[derive(Debug, Clone, Copy)]
 struct Expected {
     image: ImageShape,
@@ -89,7 +89,8 @@ struct Expected {
 impl Jpeg2k {
     fn expected(&self, array: &ArrayRepresentation) -> CodecResult<Expected> {
         let mut image = ImageShape::of(array, self.squeeze.as_ref())?;
-        // A third dimension of size 1 remains only with `squeeze`; a grey image has the same order in both cases.
+        // A grey image has the same order with and without `planar`. A third dimension of size 1 remains only with
+        // `squeeze`.
         let is_planar = self.planar && image.samples > 1;
         if is_planar {
             (image.samples, image.height, image.width) = (image.height, image.width, image.samples);

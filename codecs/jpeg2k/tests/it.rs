@@ -225,8 +225,8 @@ fn damage_never_panics_and_truncated_images_are_corrupt() {
     }
 }
 
-/// Returns the image of a chunk of 4 times 6 bytes with other bytes from `at` on, which is counted from the marker of
-/// the size on.
+/// Returns the image of a chunk of 4 × 6 bytes, after writing `bytes` to it, `at` bytes after the start of the size
+/// marker.
 fn changed(at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut image = hex(WRITTEN[0].image);
     let start = image.windows(2).position(|pair| pair == [0xff, 0x51]).unwrap_or_default();
@@ -234,7 +234,7 @@ fn changed(at: usize, bytes: &[u8]) -> Vec<u8> {
     image
 }
 
-/// Returns the reason why the image of a chunk of 4 times 6 bytes is not read.
+/// Decodes an image as a chunk of 4 × 6 bytes, which must fail, and returns the reason.
 fn refused(image: &[u8]) -> String {
     match decoded(NAME, image, "", (&[4, 6], UINT8)) {
         Err(CodecError::Corrupt(reason)) => reason.to_string(),
@@ -295,7 +295,7 @@ fn boxes_that_change_samples_are_refused() {
 #[test]
 fn headers_that_need_much_more_memory_than_the_samples_are_refused() {
     let shape = &[512u64, 512];
-    // The size of the image in both forms, offsets, and the size of a tile.
+    // The size and the offset of the image, then the size and the offset of a tile.
     let numbers: [u32; 8] = [512, 512, 0, 0, 1, 1, 0, 0];
     let sizes: Vec<u8> = numbers.iter().flat_map(|number| number.to_be_bytes()).collect();
     let result = decoded(NAME, &changed(6, &sizes), "", (shape, UINT8));

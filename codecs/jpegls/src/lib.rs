@@ -1,9 +1,9 @@
 //! The `imagecodecs_jpegls` codec: reads chunks that are JPEG-LS images.
 //!
-//! Array to bytes, for `uint8` and `uint16`; only decodes. After dimensions of size 1 are removed, a chunk has one or
-//! two dimensions, which are the rows and columns of a grey image, or a third one with its samples. Lossless images,
-//! and those with a limited error, of up to 16 bits are read, with each order of components. Color transforms,
-//! palettes and restart markers are not supported.
+//! Array to bytes, for `uint8` and `uint16`; only decodes. A chunk without its dimensions of size 1 has rows and
+//! columns (a grey image), only columns, or rows, columns and samples. Lossless images and images with a limited error
+//! are read, with up to 16 bits per sample and every order of components. Color transforms, palettes and restart
+//! markers are not supported.
 //!
 //! The dimensions in the image are compared with the chunk before any memory is allocated.
 //!
@@ -65,7 +65,7 @@ struct Jpegls {
     squeeze: Option<Value>,
 }
 
-/// The image for a chunk.
+/// The properties that the image of a chunk must have.
 #[derive(Debug, Clone, Copy)]
 struct Expected {
     image: ImageShape,

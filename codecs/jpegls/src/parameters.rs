@@ -6,7 +6,7 @@ use zarr_spec::codec::CodecResult;
 /// Maximum of the error bound.
 const MAX_NEAR: i32 = 255;
 
-/// The default, and the largest value here, of the number of samples after which statistics are halved.
+/// The number of samples after which statistics are halved: the default and the maximum.
 const RESET: i32 = 64;
 const MAX_RESET: i32 = 255;
 

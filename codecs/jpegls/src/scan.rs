@@ -12,7 +12,7 @@ pub(crate) const MAX_TOGETHER: usize = 4;
 /// The number of contexts. Contexts that differ only in the sign of their gradients count as one.
 const CONTEXTS: usize = 365;
 
-/// The bits of the lengths of runs.
+/// The number of bits that encode the length of a run, for each run index.
 const RUN_BITS: [u32; 32] =
     [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
@@ -28,7 +28,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Creates lines above the image.
+    /// Creates the lines before the first line of the image. Their samples are 0.
     pub(crate) fn new(width: usize) -> Self {
         Self { above: vec![0; width + 2], current: vec![0; width + 2], run: 0 }
     }
@@ -226,7 +226,7 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// Decodes the sample after a run. Equal neighbours have a context of their own if there is one component.
+    /// Decodes the sample after a run. In a scan of one component, equal neighbours have separate statistics.
     fn run_sample(&mut self, around: Around, is_single: bool, limit: u32) -> CodecResult<i32> {
         let Around { left, above, .. } = around;
         let is_equal = is_single && (left - above).abs() <= self.parameters.near;
@@ -254,7 +254,7 @@ impl<'s> Scan<'s> {
         })
     }
 
-    /// Reads a number of the Golomb code with `bits` bits, which has at most `limit` bits.
+    /// Reads a number in the Golomb code with parameter `bits`. The code of a number has at most `limit` bits.
     fn code(&mut self, bits: u32, limit: u32) -> CodecResult<i32> {
         let Parameters { error_bits, range, .. } = self.parameters;
         let escape = limit.saturating_sub(error_bits + 1);
@@ -305,7 +305,7 @@ impl Context {
     }
 }
 
-/// Returns the number of bits of the Golomb code for errors of this sum.
+/// Returns the parameter of the Golomb code for `count` errors, whose absolute values have the sum `errors`.
 fn code_bits(errors: i32, count: i32) -> u32 {
     (0..u32::BITS - 1).find(|bits| i64::from(count) << bits >= i64::from(errors)).unwrap_or(u32::BITS - 1)
 }

@@ -27,7 +27,7 @@ pub(crate) fn has_no_effect(marker: u8) -> bool {
     matches!(marker, 0xe0..=0xef | 0xfe)
 }
 
-/// Removes the next marker from `rest`. Any number of bytes of ones may precede it.
+/// Removes the next marker from `rest`. Any number of bytes `0xff` may precede it.
 pub(crate) fn next_marker(rest: &mut &[u8]) -> CodecResult<u8> {
     let [PREFIX, after @ ..] = *rest else {
         return Err(CodecError::corrupt("a marker is missing in the image"));

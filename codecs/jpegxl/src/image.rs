@@ -7,7 +7,7 @@ use zarr_spec::codec::CodecResult;
 
 use crate::Expected;
 
-/// The samples of an array.
+/// The data type of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sample {
     U8,
@@ -25,7 +25,7 @@ impl Sample {
     }
 }
 
-/// The bytes that are passed to a decoder that does not know the dimensions of the image yet.
+/// The number of bytes that each call passes to the decoder until it knows the dimensions of the image.
 const PIECE: usize = 64;
 
 /// Memory that a decoder may use besides the buffers for samples, in bytes.
@@ -43,7 +43,7 @@ pub(crate) fn opened(stream: &[u8], expected: &Expected) -> CodecResult<JxlImage
     let memory = expected.count.saturating_mul(PER_SAMPLE).saturating_add(WORKING_MEMORY);
     let builder = JxlImage::builder().pool(JxlThreadPool::none());
     let mut unknown = builder.alloc_tracker(AllocTracker::with_limit(memory)).build_uninit();
-    // What the decoder did not consume precedes the next piece.
+    // Bytes that the decoder did not consume are passed again, before the next piece.
     let mut from = 0;
     let mut end = 0;
     let mut image = loop {
@@ -88,7 +88,7 @@ fn check(image: &JxlImage, expected: &Expected) -> CodecResult {
             (Sample::F32, BitDepth::FloatSample { bits_per_sample, .. }) => bits_per_sample == 32,
             _ => false,
         };
-        // One scale applies to all channels.
+        // `rendered` scales all channels by the same number.
         if !is_expected || depth != header.bit_depth {
             return Err(CodecError::corrupt(format!(
                 "samples are {depth:?}; expected {:?}",

@@ -1,9 +1,9 @@
 //! The `imagecodecs_jpegxl` codec: reads chunks that are JPEG XL images.
 //!
-//! Array to bytes, for `uint8`, `uint16` and `float32`; only decodes. After dimensions of size 1 are removed, a chunk has
-//! one or two dimensions, which are the rows and columns of a grey image, or a third one with 2 to 4 samples: grey and
-//! another channel, or red, green and blue, and another channel. Animations are not read. Lossless images decode to the
-//! same elements as with other programs; those of lossy images differ by rounding.
+//! Array to bytes, for `uint8`, `uint16` and `float32`; only decodes. A chunk without its dimensions of size 1 has rows
+//! and columns (a grey image), only columns, or rows, columns and 2 to 4 samples: grey and another channel; red, green
+//! and blue; or these and another channel. Animations are not read. Lossless images decode to the same elements as in
+//! other programs. The elements of lossy images differ by rounding.
 //!
 //! The dimensions in the image are compared with the chunk before it is decoded, and the memory of the decoder is limited.
 //!
@@ -73,7 +73,7 @@ struct Jpegxl {
     squeeze: Option<Value>,
 }
 
-/// The image for a chunk.
+/// The properties that the image of a chunk must have.
 #[derive(Debug, Clone, Copy)]
 struct Expected {
     image: ImageShape,
