@@ -91,7 +91,8 @@ fn look_at(store: Arc<dyn Store>, context: &Context) {
     let _warnings = hierarchy.warnings();
 }
 
-/// Reads the corners of an array. Checks that a part of them gives the same elements, also through the remote store.
+/// Reads the first and the last elements of an array along all dimensions. Checks that the remote store gives the same
+/// first elements, and that reading a single element gives the same element.
 fn read(array: &Array, far: &Array) {
     let size = array.data_type().elements().size().unwrap_or(16);
     let asked: u64 = array.shape().iter().map(|&length| length.min(ALONG)).product();

@@ -19,7 +19,8 @@ const MEMORY: u64 = 512 << 20;
 /// The time limit of one verb.
 const TIME: Duration = Duration::from_secs(30);
 
-/// The maximum number of elements of arrays that are read. Larger arrays take long on purpose.
+/// The maximum number of elements of arrays that are read. Reading larger arrays could exceed the time limit without a
+/// fault.
 const ELEMENTS: u64 = 1 << 20;
 
 /// Only one in `STEP` hierarchies is a seed, because every test run replays the seeds.
@@ -134,7 +135,8 @@ fn build() -> PathBuf {
     command.args(["build", "--quiet", "--workspace", "--exclude", "zarr-peers-zarrs"]);
     command.args(["--all-features", "--bin", "zarrctl"]);
     command.args(["--message-format", "json-render-diagnostics"]).env_remove("RUSTFLAGS");
-    // Dependencies would be rebuilt for each change of the variables of the tested package.
+    // These variables describe the package that is tested. If they differed between calls, dependencies would be
+    // rebuilt.
     for (name, _) in std::env::vars_os() {
         if ["CARGO_PKG_", "CARGO_MANIFEST_", "OUT_DIR"]
             .iter()
@@ -154,7 +156,7 @@ fn build() -> PathBuf {
 
 /// Returns some hierarchies, without changes and with one kind of change each.
 pub(crate) fn seeds() -> io::Result<Vec<Vec<u8>>> {
-    // Otherwise the build would count as time of the first input.
+    // Builds the program now, so that the time of the build does not count for the first input.
     LazyLock::force(&PROGRAM);
     let count = u16::try_from(HIERARCHIES.len()).unwrap_or(u16::MAX);
     let seed = |number: u16| {

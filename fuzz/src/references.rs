@@ -38,7 +38,7 @@ pub(crate) fn run(input: &[u8]) {
             look_at(&references);
         }
     });
-    // Locations in memory cannot leave the process.
+    // The steps of the input apply to a location in memory, which cannot reach files or servers.
     if let Ok(steps) = str::from_utf8(input) {
         let _opened_or_refused = open_store(context.registry(), &format!("memory:|{steps}"));
     }

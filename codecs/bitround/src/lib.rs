@@ -187,8 +187,8 @@ fn is_of_numpy(number: AnyNumber) -> bool {
     matches!(number, AnyNumber::Number(number) if number.is_float())
 }
 
-/// Returns whether a document means the codec of numcodecs. Documents of v2 do, and those of the first generation
-/// of the draft, which uses the names of v2. In final v3, the name is `numcodecs.bitround`.
+/// Returns whether the rules of numcodecs apply: in v2, in the first generation of the draft, which uses the names of
+/// v2, and for the name `numcodecs.bitround` in final v3.
 fn is_of_numcodecs(creation: &Creation<'_>) -> bool {
     let is_older_draft = creation.format == Format::V3Draft && !creation.identifier.contains(':');
     creation.format == Format::V2 || is_older_draft || creation.identifier == "numcodecs.bitround"

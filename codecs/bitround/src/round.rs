@@ -14,8 +14,8 @@ impl<T: Round> Round for Complex<T> {
     }
 }
 
-/// Rounds the bits as an integer, in which the next float away from zero is one larger. A carry out of the
-/// mantissa increments the exponent and finally gives infinity.
+/// Rounds the bits of a float as an integer. This is possible because the bits of the next float away from zero are the
+/// next integer: a carry out of the mantissa increments the exponent, up to infinity.
 macro_rules! floats {
     ($($type:ty: $mantissa:literal;)*) => {$(
         impl Round for $type {

@@ -30,7 +30,7 @@ impl Blocks {
         Ok(Self { item_size, block_count: if block_count == 0 { default(item_size) } else { block_count } })
     }
 
-    /// Returns the number of elements of a block as in a configuration, where 0 is the default.
+    /// Returns the number of elements of a block; 0 if it is the default, as in a configuration.
     pub(crate) fn declared(self) -> usize {
         if self.block_count == default(self.item_size) { 0 } else { self.block_count }
     }
@@ -53,7 +53,7 @@ impl Blocks {
         self.each_block(planes, elements, join_block);
     }
 
-    /// Calls `convert` for each block, and copies the elements after the last one.
+    /// Calls `convert` for each block, and copies the elements after the last block.
     fn each_block(self, from: &[u8], to: &mut [u8], convert: impl Fn(usize, &[u8], &mut [u8])) {
         let whole = from.len() / (8 * self.item_size) * (8 * self.item_size);
         let block_size = self.block_count.saturating_mul(self.item_size);

@@ -31,7 +31,7 @@ const EXAMPLES: &[Example] = &[
 pub struct BitshuffleElements {
     blocks: Blocks,
     item_size: usize,
-    /// The size of the parts whose bytes are stored in little endian.
+    /// The size of the numbers in an element, which are stored in little endian.
     unit_size: usize,
 }
 
@@ -78,7 +78,7 @@ impl BitshuffleElements {
 impl From<BitshuffleElements> for CodecEntry {
     fn from(codec: BitshuffleElements) -> Self {
         let mut entry = Self::new("imagecodecs_bitshuffle", json!({"blocksize": codec.blocks.declared()}));
-        // In v2, this is the identifier of the other codec.
+        // In v2, this name is the identifier of `Bitshuffle`.
         entry.format = Some(Format::V3);
         entry
     }

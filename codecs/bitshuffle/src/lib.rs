@@ -9,9 +9,9 @@
 //!
 //! - [`Bitshuffle`], `imagecodecs_bitshuffle` of v2, in final v3 `numcodecs.imagecodecs_bitshuffle`: bytes to
 //!   bytes. `itemsize` is the size of an element in bytes, by default 1.
-//! - [`BitshuffleElements`], `imagecodecs_bitshuffle` of final v3: array to bytes. The data type determines the
-//!   size of an element; bytes are little endian. imagecodecs 2026.10.10 writes these bytes, but its reader of
-//!   v3 takes all elements for single bytes.
+//! - [`BitshuffleElements`], `imagecodecs_bitshuffle` of final v3: array to bytes. The data type determines the size of
+//!   an element; bytes are little endian. imagecodecs 2026.10.10 writes these bytes, but when it reads v3, it treats
+//!   every byte as an element.
 //!
 //! Source: `Bitshuffle` in imagecodecs; the bitshuffle library.
 

@@ -34,7 +34,7 @@ const WRITTEN: &[(i16, &str)] = &[
     (5, "00004d009a00e7003401"),
 ];
 
-/// Counts of elements of 2 bytes, and the bytes it writes if they are elements of one byte.
+/// Counts of elements of 2 bytes, and what imagecodecs writes for their bytes with elements of one byte.
 const WRITTEN_AS_BYTES: &[(i16, &str)] = &[
     (20, "446ee44eec50d0fa5a50441144b1ee14504105141041041145400105145044104104115014044541"),
     (5, "44504414104044503401"),
@@ -66,7 +66,7 @@ fn elements_have_one_byte_by_default() {
     }
 }
 
-/// A block has 2048 elements of 4 bytes by default, and 8192 bytes in any case.
+/// By default, a block has 8192 bytes, which are 2048 elements of 4 bytes.
 #[test]
 fn blocks_are_independent() {
     let numbers: Vec<u8> =

@@ -1,10 +1,9 @@
 //! Blosc 1 buffers, processed block by block in scratch memory that fits into the cache.
 //!
-//! The header is followed by the offsets of the blocks, a `u32` each, and then the blocks. All blocks decode to
-//! the same size; the last one may be shorter. A block is one stream. Unless the flags forbid it, a block of
-//! full size is split into one stream for each byte of an element, so that each stream holds the bytes of one
-//! position. A stream is its size as `u32`, followed by its bytes, which are uncompressed if that is the
-//! decoded size.
+//! The header is followed by the offsets of the blocks, a `u32` each, and then the blocks. All blocks decode to the
+//! same size; the last one may be shorter. A block is one stream. Unless the flags forbid it, a block of full size is
+//! split into one stream for each byte of an element, so that each stream holds the bytes of one position. A stream is
+//! its size as `u32`, followed by its bytes. They are uncompressed if their size is the decoded size.
 //!
 //! The encoder writes exactly the bytes that C-Blosc writes.
 //!
@@ -498,8 +497,8 @@ impl Encoder {
     }
 }
 
-/// Returns the size of the blocks of a chunk of `size` bytes, if it is compressed here and has more than one
-/// block.
+/// Returns the size of the blocks of a chunk of `size` bytes, if this crate compresses the chunk and there is more than
+/// one block.
 pub(crate) fn part_size(settings: &Settings, size: usize) -> Option<usize> {
     Compressors::number(settings.compressor)?;
     let blocksize = choose_blocksize(settings, size);
@@ -554,13 +553,13 @@ fn stored(encoded: &[u8], size: usize) -> Result<&[u8], String> {
     }
 }
 
-/// Returns whether C-Blosc uses fewer, larger streams and larger blocks for a compressor.
+/// Returns whether C-Blosc chooses larger blocks for a compressor, because it compresses well but slowly.
 fn is_thorough(compressor: Compressor) -> bool {
     matches!(compressor, Compressor::Lz4Hc | Compressor::Zlib | Compressor::Zstd)
 }
 
-/// Returns whether blocks of this size are split. Zstandard came with the flag that forbids it and uses larger
-/// streams.
+/// Returns whether blocks of this size are split. C-Blosc does not split blocks for Zstandard: all readers that support
+/// Zstandard know the flag against splitting, and larger streams compress better.
 fn splits(settings: &Settings, blocksize: usize) -> bool {
     settings.compressor != Compressor::Zstd && is_splittable(settings.typesize, blocksize)
 }

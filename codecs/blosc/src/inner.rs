@@ -24,7 +24,7 @@ pub(crate) const VERSION: u8 = 1;
 /// decoded size.
 pub(crate) fn largest_decoded_size(number: u8, size: usize) -> usize {
     match number {
-        // A length continues in bytes that count 255 each.
+        // Each byte that continues a length adds at most 255.
         number::BLOSCLZ | number::LZ4 => size.saturating_mul(255),
         // A copy of at most 64 bytes takes three.
         number::SNAPPY => size.saturating_mul(22),

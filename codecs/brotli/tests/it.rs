@@ -27,7 +27,7 @@ fn assert_corrupt(configuration: &str, encoded: &[u8], what: &str) {
     assert!(matches!(result, Err(CodecError::Corrupt(_))), "{what}: {result:?}");
 }
 
-/// The configuration, and bytes written by imagecodecs 2026.10.10 for each of `INPUTS`.
+/// The configuration, and bytes written by imagecodecs 2026.10.10 for each of [`inputs`].
 const WRITTEN: &[(&str, [&str; 3])] = &[
     ("", ["0b00800703", "8b0580000102030405060708090a0b03", "1b630000a4010204069433dfd481081e1b"]),
     (
@@ -36,7 +36,7 @@ const WRITTEN: &[(&str, [&str; 3])] = &[
     ),
 ];
 
-/// Returns the inputs of all codecs of this table: a byte, bytes without repetitions, and two repetitions.
+/// Returns a byte, bytes without repetitions, and two repetitions.
 fn inputs() -> [Vec<u8>; 3] {
     [vec![7], (0..12).collect(), [[0; 40].to_vec(), [1, 2, 3].repeat(20)].concat()]
 }

@@ -7,8 +7,8 @@
 //! 1. `scalar_map` maps it. The first matching pair counts.
 //! 2. The target type can represent it. Between floats, NaN stays NaN and -0.0 keeps its sign.
 //! 3. It is rounded (`rounding`; by default to the nearest value, ties to even). If the result is out of range,
-//!    `out_of_range` applies. `clamp` gives the smallest or largest integer, or an infinity. `wrap`, only for
-//!    integers, calculates modulo 2 to the number of bits. NaN and infinities cannot become integers.
+//!    `out_of_range` applies. `clamp` gives the smallest or largest integer, or an infinity. `wrap`, only for integers,
+//!    keeps the lowest bits: it calculates modulo 2^n for a type of n bits. NaN and infinities cannot become integers.
 //!
 //! If no rule matches, encoding or decoding the chunk fails. The fill value is cast like an element and must
 //! survive the round trip.

@@ -79,7 +79,7 @@ fn fletcher32(bytes: &[u8]) -> u32 {
     folded(folded(second)) << 16 | folded(folded(first))
 }
 
-/// Returns a number that is equal modulo 65535, and 0 only for 0.
+/// Adds the upper 16 bits of `sum` to the lower ones. The result is equal modulo 65535, and 0 only if `sum` is 0.
 fn folded(sum: u32) -> u32 {
     (sum & 0xffff) + (sum >> 16)
 }

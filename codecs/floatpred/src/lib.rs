@@ -1,9 +1,8 @@
 //! The `imagecodecs_floatpred` codec: the floating-point predictor of TIFF.
 //!
-//! Array to bytes, for floats of 2, 4 and 8 bytes. Each row of a chunk is stored as the first bytes of all
-//! elements, then all second bytes, and so on, most significant byte first. Each byte is then replaced by its
-//! difference from the byte `dist` before it: 1, 2 or 4. The encoded size is the decoded size, and decoding is
-//! exact.
+//! Array to bytes, for floats of 2, 4 and 8 bytes. Each row of a chunk is stored as the first bytes of all elements,
+//! then all second bytes, and so on, most significant byte first. Each byte is then replaced by its difference from the
+//! byte that is `dist` (1, 2 or 4) bytes before it. The encoded size is the decoded size, and decoding is exact.
 //!
 //! With `axis` -1, which is the default, a row is the last dimension. With -2 a row is the last two dimensions:
 //! pixels of several samples. `dist` then counts pixels and is 1.

@@ -94,7 +94,7 @@ impl Rows {
         }
     }
 
-    /// Returns the plane of the byte at `place` of a native element; the first plane has the most significant.
+    /// Returns the plane of the byte at `place` of a native element. The first plane has the most significant bytes.
     fn significance(self, place: usize) -> usize {
         if cfg!(target_endian = "big") { place } else { self.element_size - 1 - place }
     }

@@ -74,9 +74,9 @@ impl Decompressor {
     pub(crate) fn decompress(&mut self, encoded: &[u8], decoded: &mut [u8]) -> Option<(usize, usize)> {
         let mut read = 0;
         let mut written = 0;
-        // SAFETY: the decompressor is live and, since `self` is borrowed mutably, not used elsewhere. Pointers
-        // and lengths come from slices that do not overlap, and the function writes only to both sizes besides
-        // them.
+        // SAFETY: the decompressor is live and, since `self` is borrowed mutably, not used elsewhere. Pointers and
+        // lengths come from slices that do not overlap. Besides `decoded`, the function writes only to `read` and
+        // `written`.
         let result = unsafe {
             libdeflate_deflate_decompress_ex(
                 self.0.as_ptr(),

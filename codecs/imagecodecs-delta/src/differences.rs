@@ -2,7 +2,7 @@
 
 use zarr_spec::{CodecError, CodecResult};
 
-/// The elements of a chunk, divided by one dimension.
+/// The division of a chunk into runs, along one dimension.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Runs {
     /// The size of the chunk in bytes.

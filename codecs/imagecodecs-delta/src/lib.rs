@@ -5,11 +5,11 @@
 //! counted from the end if it is negative, by default the last; `dist` is 1. Decoding is exact. The fill value
 //! does not change.
 //!
-//! In v2, and in v3 as `numcodecs.imagecodecs_delta`, `shape` and `dtype` repeat the shape and the data type of
-//! the chunk. `dtype` is required unless elements have one byte: without it, the writer would not read its own
-//! bytes.
+//! In v2, and in v3 as `numcodecs.imagecodecs_delta`, `shape` and `dtype` repeat the shape and the data type of the
+//! chunk. `dtype` is required unless elements have one byte: without it, imagecodecs cannot read the bytes that it
+//! writes.
 //!
-//! It differs from `numcodecs.delta`, which ignores dimensions.
+//! The codec differs from `numcodecs.delta`, which ignores dimensions.
 //!
 //! Source: `Delta` in imagecodecs; "Differencing Predictor" in TIFF 6.0.
 
@@ -76,7 +76,7 @@ impl ImagecodecsDelta {
         Ok(Self { number, axis })
     }
 
-    /// Returns the neighbours of each element along the dimension.
+    /// Returns the division of the chunk along the dimension.
     fn runs(&self, array: &ArrayRepresentation) -> CodecResult<Runs> {
         if Number::of(&*array.data_type) != Some(self.number) {
             let name = array.data_type.name();
@@ -176,7 +176,7 @@ fn check_repeated(
     }
 }
 
-/// Returns whether it is the codec of v3, which does not repeat shape and data type.
+/// Returns whether the document names the codec of v3, whose configuration does not repeat shape and data type.
 fn is_of_v3(creation: &Creation<'_>) -> bool {
     creation.format == Format::V3 && creation.identifier == NAME
 }

@@ -1,8 +1,8 @@
 //! The `imagecodecs_lerc` codec: compresses rasters with a limited error.
 //!
-//! Array to bytes, for integers of 8 to 32 bits, `float32` and `float64`. After dimensions of size 1 are removed, a chunk has
-//! one or two dimensions, which are rows and columns, or a third one with the values of a pixel. Versions 1 and 2 of the
-//! format are read, and version 2 is written. Pixels that an image marks as missing are zeros.
+//! Array to bytes, for integers of 8 to 32 bits, `float32` and `float64`. A chunk without its dimensions of size 1 has
+//! rows and columns, only columns, or rows, columns and the values of a pixel. Versions 1 and 2 of the format are read,
+//! and version 2 is written. Pixels that an image marks as missing decode to zeros.
 //!
 //! The encoded size depends on the data. The dimensions in the header are compared with the chunk before any memory is
 //! allocated.
@@ -14,8 +14,9 @@
 //! | `planar` | true is not supported |
 //! | `compression` | a second compression, which is not supported: null |
 //!
-//! `version` and `compressionargs` affect only how other programs write chunks, and have no effect here. Chunks with NaN or
-//! infinity cannot be encoded, nor can chunks in which the format loses the sign of a zero that must be kept.
+//! `version` and `compressionargs` affect only how other programs write chunks, and have no effect here. Chunks with
+//! NaN or infinity cannot be encoded. Without `level`, chunks for which the format would lose the sign of a zero cannot
+//! be encoded either.
 //!
 //! v2 and final v3 have the codec as `imagecodecs_lerc`; `numcodecs.imagecodecs_lerc` is also read.
 //!

@@ -42,7 +42,7 @@ const EXAMPLES: &[Example] = &[
 /// Maximum size of a decoded block in bytes.
 const MAXIMUM_BLOCK: usize = 1 << 30;
 
-/// Size of the sizes before the first block.
+/// Size in bytes of the two sizes before the first block.
 const HEADER_SIZE: usize = 12;
 
 /// A byte of an LZ4 block represents at most this number of bytes.

@@ -1,8 +1,8 @@
 //! The `lzf` codec: compresses each chunk with LibLZF, the fast compression that `h5py` adds to HDF5.
 //!
-//! Bytes to bytes. With `header`, which is the default, the stream follows the size of the chunk in four bytes,
-//! least significant byte first. HDF5 stores the stream alone. The encoded size depends on the data and is
-//! bounded. The decoded size is computed from the stream before any memory is allocated.
+//! Bytes to bytes. With `header`, which is the default, the stream follows the size of the chunk in four bytes, least
+//! significant byte first. HDF5 stores only the stream. The encoded size depends on the data and is bounded. The
+//! decoded size is computed from the stream before any memory is allocated.
 //!
 //! v2 and final v3 have the codec as `imagecodecs_lzf`; `numcodecs.imagecodecs_lzf` is also read.
 //!
@@ -37,7 +37,7 @@ const EXAMPLES: &[Example] = &[
     Example::v2(r#"{"id": "imagecodecs_lzf", "header": true}"#),
 ];
 
-/// Size of the decoded size before the stream.
+/// Size in bytes of the field before the stream, which holds the decoded size.
 const HEADER_SIZE: usize = 4;
 
 /// Compresses each chunk to one LZF stream.

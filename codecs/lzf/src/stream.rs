@@ -1,8 +1,9 @@
 //! Streams of LZF: runs of literals, and references to earlier bytes.
 //!
-//! A control byte below 32 is followed by one literal more than its value. Other control bytes hold the length
-//! of a reference in their upper 3 bits, less 2, and the upper 5 bits of the distance, less 1. A length of 7
-//! in these bits is increased by the next byte. The lower 8 bits of the distance follow.
+//! A control byte `n` below 32 is followed by `n + 1` literals.
+//!
+//! Other control bytes begin a reference. Their upper 3 bits are the length minus 2; if these are 7, the next byte is
+//! added to the length. The lower 5 bits, followed by the 8 bits of the last byte, are the distance minus 1.
 
 use zarr_spec::{CodecError, CodecResult, Output};
 
@@ -95,7 +96,7 @@ fn next_byte(rest: &mut &[u8]) -> Option<u8> {
 
 /// Appends the stream of `decoded`.
 pub(crate) fn encode(decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
-    // The positions, plus one, at which groups of bytes were last seen; 0 if they were not.
+    // The last position of each group of bytes, plus one; 0 for a group that was not seen.
     let mut table = vec![0; 1 << TABLE_BITS];
     let mut written = 0;
     let mut at = 0;

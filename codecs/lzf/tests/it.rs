@@ -27,13 +27,13 @@ fn assert_corrupt(configuration: &str, encoded: &[u8], what: &str) {
     assert!(matches!(result, Err(CodecError::Corrupt(_))), "{what}: {result:?}");
 }
 
-/// The configuration, and bytes written by imagecodecs 2026.10.10 for each of `INPUTS`.
+/// The configuration, and bytes written by imagecodecs 2026.10.10 for each of [`inputs`].
 const WRITTEN: &[(&str, [&str; 3])] = &[
     ("", ["010000000007", "0c0000000b000102030405060708090a0b", "64000000010000e01d0002010203e02e02010203"]),
     (r#"{"header": false}"#, ["0007", "0b000102030405060708090a0b", "010000e01d0002010203e02e02010203"]),
 ];
 
-/// Returns the inputs of all codecs of this table: a byte, bytes without repetitions, and two repetitions.
+/// Returns a byte, bytes without repetitions, and two repetitions.
 fn inputs() -> [Vec<u8>; 3] {
     [vec![7], (0..12).collect(), [[0; 40].to_vec(), [1, 2, 3].repeat(20)].concat()]
 }

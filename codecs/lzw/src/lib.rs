@@ -46,7 +46,7 @@ impl From<Lzw> for CodecEntry {
     }
 }
 
-/// The progress of a stream, in sums of all calls.
+/// The total numbers of bytes that all calls have read and written.
 #[derive(Default)]
 struct Total {
     read: u64,

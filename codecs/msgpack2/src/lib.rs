@@ -60,8 +60,8 @@ const EXAMPLES: &[Example] = &[
 pub struct Msgpack2 {
     /// Whether numbers that are not integers are rounded to `float32`.
     pub use_single_float: bool,
-    /// Whether text of 32 to 255 bytes has a length of one byte, a form that readers of the first MessagePack
-    /// do not support.
+    /// Whether the length of text of 32 to 255 bytes is stored in one byte, a form that readers of the first
+    /// MessagePack do not support.
     pub use_bin_type: bool,
 }
 

@@ -5,7 +5,7 @@
 //! | bytes | content of a block, little endian |
 //! |---|---|
 //! | 8 | `LZ4Block` |
-//! | 1 | 16 for stored bytes or 32 for LZ4, plus the logarithm of the largest block, less 10 |
+//! | 1 | 16 for stored bytes or 32 for LZ4, plus the binary logarithm of the size of the largest block, less 10 |
 //! | 4 | the compressed size |
 //! | 4 | the decompressed size |
 //! | 4 | the lower 28 bits of the XXH32 of the decompressed bytes, with a fixed seed |
@@ -43,7 +43,7 @@ const HEADER: usize = 21;
 const STORED: u8 = 0x10;
 const COMPRESSED: u8 = 0x20;
 
-/// The logarithm of the smallest largest block.
+/// The number that is subtracted from the logarithm of the largest block.
 const BASE: u8 = 10;
 
 /// The sizes of the smallest and the largest block that lz4-java reads.
@@ -52,7 +52,7 @@ const LARGEST: usize = 1 << 25;
 
 const DEFAULT_BLOCK: usize = 1 << 16;
 
-/// The seed of the checksums, and the bits that are stored.
+/// The seed of the checksums, and a mask of their stored bits.
 const SEED: u32 = 0x9747_b28c;
 const MASK: u32 = 0x0fff_ffff;
 

@@ -43,7 +43,7 @@ pub(crate) fn translate(
 fn optional(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Optional> {
     let OptionalConfiguration { mask_codecs, data_codecs } = creation.parse()?;
     let array = array(decoded)?;
-    // The array of all elements, the largest possible one.
+    // The codecs are created for the largest possible array: all elements are present.
     let data_array = data_array(array, count(array)?)?;
     let document = DataTypeDocument::named("bool");
     let mask_type = creation.registry.data_type(Format::V3, &document, creation.reading);

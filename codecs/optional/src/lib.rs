@@ -6,10 +6,8 @@
 //! |---|---|
 //! | 8 | size of the encoded mask in bytes, little endian |
 //! | 8 | size of the encoded elements in bytes, little endian |
-//! | | the mask: an array of `bool` with the shape of the chunk, true where an element is present, encoded by
-//! `mask_codecs` |
-//! | | the present elements: a one-dimensional array, encoded by `data_codecs`; empty if all elements are
-//! missing |
+//! | | the mask: an array of `bool` with the shape of the chunk, true where an element is present, encoded by `mask_codecs` |
+//! | | the present elements: a one-dimensional array, encoded by `data_codecs`; empty if all elements are missing |
 //!
 //! The encoded size depends on the elements. Both lists must contain an array-to-bytes codec, in the draft too.
 //! The registry must contain `bool`.
@@ -75,7 +73,7 @@ const EXAMPLES: &[Example] = &[
     .with_data_types(&[INT32]),
 ];
 
-/// Size of a size in the header.
+/// Bytes of each of the two sizes in the header.
 const WORD: usize = 8;
 /// Size of an offset in the decoded form.
 const OFFSET: usize = 8;

@@ -278,7 +278,7 @@ fn inconsistent_chunks_are_corrupt() {
         ("0600000000000000 0000000000000000 010001 0708", "a mask of 6 bytes"),
         ("ffffffffffffffff 0600000000000000 010001 0708", "a mask of 18446744073709551615 bytes"),
         ("0300000000000000 ffffffffffffffff 010001 0708", "elements of 18446744073709551615"),
-        // The mask must have as many elements as the chunk, and there must be as many elements as it declares.
+        // The mask must have as many elements as the chunk, and the data as many as are present in the mask.
         ("0200000000000000 0300000000000000 0101 070809", "2 bytes"),
         ("0300000000000000 0100000000000000 010001 07", "1 bytes"),
         ("0300000000000000 0300000000000000 010001 070809", "3 bytes"),

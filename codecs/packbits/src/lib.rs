@@ -158,7 +158,7 @@ impl From<PackBits> for CodecEntry {
             configuration.insert("last_bit", last);
         }
         let mut entry = Self::new("packbits", configuration);
-        // In v2, this is the identifier of the other codec.
+        // In v2, this name is the identifier of `PackBooleans`.
         entry.format = Some(Format::V3);
         entry
     }

@@ -155,7 +155,7 @@ fn the_two_codecs_have_opposite_bit_orders() {
     let chunk = array(&[10], BOOL);
     assert_ne!(decode(&of_registry, &chunk, &hex("069f40"), 10).unwrap(), ten);
     assert_ne!(decode(&of_numcodecs, &chunk, &hex("06f902"), 10).unwrap(), ten);
-    // Neither is translated to the other.
+    // Neither codec is translated to the other.
     let decoded = Representation::Array(chunk);
     let name = |format, identifier, to| translate(format, identifier, "", &decoded, to).unwrap().0;
     assert_eq!(name(Format::V2, "packbits", Format::V3), Some("numcodecs.packbits"));
@@ -216,7 +216,7 @@ fn every_type_has_the_registered_number_of_bits() {
     }
 }
 
-/// Compares all ranges of bits with elements that are masked by hand.
+/// Compares the decoded elements for all ranges of bits with elements that this test masks.
 #[test]
 fn all_ranges_of_bits_can_be_packed() {
     let elements: Vec<u64> = (0..40u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();

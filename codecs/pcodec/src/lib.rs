@@ -1,8 +1,8 @@
 //! The `pcodec` codec of Zarr: compresses the numbers of a chunk to one standalone pco file.
 //!
-//! Array to bytes, for integers and floats of 16, 32 and 64 bits. zarrs also stores times as `int64` and complex
-//! numbers as pairs of floats; they are read with a warning, except in strict mode, and never created. Lossless, including NaN payloads and negative
-//! zero. The encoded size depends on the numbers.
+//! Array to bytes, lossless, for integers and floats of 16, 32 and 64 bits; the payload of NaN and the sign of zero are
+//! preserved. zarrs also stores times as `int64` and complex numbers as pairs of floats; they are read with a warning,
+//! except in strict mode, and never created. The encoded size depends on the numbers.
 //!
 //! The configuration affects only encoding: `level` is 0 to 12; `mode_spec` is `auto` or `classic`;
 //! `delta_spec` is `auto`, `no_op` (formerly `none`), `try_consecutive` with its `delta_encoding_order`, or
@@ -88,14 +88,14 @@ pub struct Pcodec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Differences {
-    /// Those that are expected to give the fewest bytes.
+    /// The differences that are expected to give the fewest bytes.
     #[default]
     Auto,
-    /// None.
+    /// No differences: the numbers themselves are compressed.
     NoOp,
-    /// Between consecutive numbers, calculated as often as given: up to 7 times.
+    /// Differences between consecutive numbers, calculated the given number of times: up to 7.
     Consecutive(usize),
-    /// From an earlier number of the page.
+    /// Differences from an earlier number of the page.
     Lookback,
 }
 

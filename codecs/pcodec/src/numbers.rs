@@ -120,9 +120,9 @@ fn decompress<T: Element + PcoNumber>(encoded: &[u8], decoded: &mut [u8]) -> Res
     Ok(())
 }
 
-/// Refuses a dictionary that exceeds the rest of the file, before pco allocates memory for it. It is at the
-/// start of a chunk, after the type and number of elements (four bytes), the mode (four bits) and the length of
-/// the dictionary (25 bits).
+/// Refuses a dictionary that exceeds the rest of the file, before pco allocates memory for it. The dictionary is at the
+/// start of a chunk, after the type and number of elements (four bytes), the mode (four bits) and the length of the
+/// dictionary (25 bits).
 fn check_dictionary(rest: &[u8], size: usize) -> Result<(), CodecError> {
     const DICTIONARY: u32 = 4;
     let Some(start) = rest.get(4..8).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes) else {
@@ -139,7 +139,7 @@ fn check_dictionary(rest: &[u8], size: usize) -> Result<(), CodecError> {
     }
 }
 
-/// Returns the number of numbers.
+/// Returns how many numbers of pco the elements of a chunk consist of.
 fn count(array: &ArrayRepresentation, in_element: usize) -> Result<usize, CodecError> {
     let count = array.element_count().and_then(|count| count.checked_mul(in_element));
     let count = count.filter(|&count| count <= usize::MAX / 8);

@@ -155,7 +155,8 @@ fn a_wrong_count_of_numbers_is_corrupt() {
 
 #[test]
 fn a_dictionary_larger_than_the_file_is_corrupt() {
-    // A chunk of four `int32` and a mode with a dictionary: of 2^25 - 1 numbers, and of three in 12 bytes.
+    // A chunk of four `int32` whose mode has a dictionary. The first dictionary declares 2^25 - 1 numbers, the second
+    // has three numbers in 12 bytes.
     let head = "70636f21 03 00 02 01 04 01 03 030000";
     let codec = codec(Format::V2, "pcodec", "", INT32);
     let error = |rest: &str| {

@@ -1,9 +1,8 @@
 //! The `imagecodecs_png` codec: stores each chunk as a PNG image.
 //!
-//! Array to bytes, for `uint8` and `uint16`. After dimensions of size 1 are removed, a chunk has one or two
-//! dimensions, which are the rows and columns of a grey image, or a third one with 2 to 4 samples: grey and
-//! alpha, red, green and blue, or these and alpha. An image with a palette or with fewer bits is read if it has
-//! these dimensions when its pixels are written out.
+//! Array to bytes, for `uint8` and `uint16`. A chunk without its dimensions of size 1 has rows and columns (a grey
+//! image), only columns, or rows, columns and 2 to 4 samples: grey and alpha; red, green and blue; or these and alpha.
+//! An image with a palette or with fewer bits is expanded when it is read, and must then have these dimensions.
 //!
 //! The encoded size depends on the data. The dimensions in the image are compared with the chunk before any
 //! memory is allocated.
@@ -154,7 +153,7 @@ impl ArrayToBytesCodec for Png {
     }
 }
 
-/// Converts an error of the encoder; one of the output is inside of it.
+/// Converts an error of the encoder, which may contain an error of the output.
 fn failed(error: png::EncodingError) -> CodecError {
     match error {
         png::EncodingError::IoError(error) => CodecError::encode(error),

@@ -65,7 +65,7 @@ fn images_of_imagecodecs_are_read_under_every_name() {
     }
 }
 
-/// A palette of two colors, and four samples of two bits each; encoded by hand.
+/// A palette of two colors, and four samples of two bits each. The images are constructed for this test.
 #[test]
 fn pixels_of_fewer_bits_are_written_out() {
     let palette = hex(

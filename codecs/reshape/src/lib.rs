@@ -159,8 +159,8 @@ impl Reshape {
         Ok(encoded)
     }
 
-    /// Checks that listed dimensions keep their position: the dimensions before them have the same product as
-    /// before.
+    /// Checks that listed dimensions keep their position: the sizes before them have the same product in both shapes,
+    /// and so do the sizes after them.
     fn check_places(
         &self,
         decoded: &[u64],

@@ -34,7 +34,7 @@ macro_rules! integers {
     )*};
 }
 
-/// Reduces a range by the unused bits.
+/// Returns the range of integers with `unused` bits less than the type of `all`.
 fn range<T: Copy + std::ops::Shr<u32, Output = T>>(all: RangeInclusive<T>, unused: u32) -> RangeInclusive<T> {
     (*all.start() >> unused)..=(*all.end() >> unused)
 }

@@ -1,4 +1,4 @@
-//! Streams of bits, of which the highest bit of each byte comes first.
+//! Streams of bits. The highest bit of each byte comes first.
 
 /// Reads bits.
 #[derive(Debug)]

@@ -5,13 +5,13 @@ use zarr_spec::{CodecError, CodecResult};
 use crate::bits::BitReader;
 use crate::parameters::Parameters;
 
-/// The number of zeros that means: all blocks up to the end of the segment, or up to a multiple of [`ZERO_BLOCKS`].
+/// The number that stands for all blocks up to the next multiple of [`ZERO_BLOCKS`] or the end of the segment.
 pub(crate) const REST: u32 = 4;
 
 /// The maximum number of blocks of one run of zeros.
 pub(crate) const ZERO_BLOCKS: usize = 64;
 
-/// The sums of two samples that are encoded as one number.
+/// The number of different sums of two samples that are encoded as one number.
 const SUMS: u32 = 13;
 
 /// Decodes a stream of exactly `size` bytes of samples.
@@ -37,7 +37,7 @@ pub(crate) fn decode(parameters: &Parameters, encoded: &[u8], size: usize) -> Co
 struct Decoder<'d> {
     parameters: &'d Parameters,
     reader: BitReader<'d>,
-    /// The samples of the segment: after the first one, they are differences if they were preprocessed.
+    /// The samples of the segment. If the stream stores differences, only the first item is a sample.
     samples: Vec<u32>,
 }
 
@@ -147,12 +147,12 @@ impl Decoder<'_> {
     }
 }
 
-/// Returns the positive or negative number that a difference stands for: 0, -1, 1, -2.
+/// Returns the positive or negative number that a stored difference stands for: 0, -1, 1, -2 for 0, 1, 2, 3.
 const fn signed(difference: u32) -> u32 {
     (difference >> 1) ^ 0_u32.wrapping_sub(difference & 1)
 }
 
-/// Returns the sample after `sample`.
+/// Returns the sample after `sample`, from its stored difference.
 const fn next(sample: u32, difference: u32, largest: u32) -> u32 {
     let half = (difference >> 1) + (difference & 1);
     let mask = if sample > largest / 2 { largest } else { 0 };

@@ -18,7 +18,7 @@ const LONGEST_LINE: usize = 4096;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
     parameters: Parameters,
-    /// The size of pixels whose bytes are separated: all first bytes come first; 1 if they are not.
+    /// The size of pixels whose bytes are separated, so that all first bytes come first; 1 if bytes are not separated.
     separated: usize,
     /// The size of a line in bytes, and its size in the stream, which has whole blocks.
     line: usize,

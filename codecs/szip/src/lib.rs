@@ -57,7 +57,7 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Size of the decoded size before the stream.
+/// Size in bytes of the field before the stream, which holds the decoded size.
 const HEADER_SIZE: usize = 4;
 
 /// Compresses each chunk like the `szip` filter of HDF5.

@@ -58,7 +58,7 @@ impl Parameters {
         }
     }
 
-    /// Appends a sample in its bytes.
+    /// Appends the bytes of a sample.
     pub(crate) fn put(&self, sample: u32, to: &mut Vec<u8>) {
         let size = self.sample_size();
         match self.is_msb_first {

@@ -1,12 +1,12 @@
 //! The `vlen-ndarray` codec: stores the number of elements, and each element preceded by its length.
 //!
-//! Array to bytes, for data type `vlen-ndarray`. The number of elements and the length of each element, in bytes,
-//! are u32 in little endian; the numbers of an element follow its length. The encoded size depends on the elements.
-//! The bytes are those of `vlen-bytes` for the same bytes.
+//! Array to bytes, for data type `vlen-ndarray`. The number of elements and the length of each element, in bytes, are
+//! u32 in little endian; the numbers of an element follow its length. The encoded size depends on the elements. The
+//! encoded bytes are those that `vlen-bytes` writes for elements with the same bytes.
 //!
-//! v2 has the codec as `vlen-array`, whose member `dtype` is the type and the byte order of the numbers; they are
-//! written in little endian. In v3 they are always little endian. The name `vlen-ndarray` is an open proposal, which
-//! may still change.
+//! v2 has the codec as `vlen-array`, whose member `dtype` is the type and the byte order of the numbers. In v3, and in
+//! new arrays of v2, the numbers are little endian. The name `vlen-ndarray` is an open proposal, which may still
+//! change.
 //!
 //! Source: `VLenArray` of numcodecs; pull request 71 of the Zarr extension registry.
 
@@ -140,7 +140,8 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Code
     Ok(Codec::ArrayToBytes(Arc::new(Lists { is_big_endian: order == ByteOrder::Big, data_type })))
 }
 
-/// Writes the configuration of another format. v3 does not have a byte order, which is always little endian.
+/// Writes the configuration of another format. In v3, the configuration does not have a byte order, because numbers are
+/// always little endian.
 fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     if is_of_v2(creation) == (to != Format::V3) {
         return Ok(creation.configuration.as_object().cloned().unwrap_or_default());

@@ -1,4 +1,5 @@
-//! The chunks of a WebP file, which a decoder trusts before it allocates memory.
+//! The chunks of a WebP file. They are checked before decoding, because the decoder allocates memory for the sizes in
+//! them.
 
 use zarr_plugin_kit::images::ImageShape;
 use zarr_spec::CodecError;
@@ -13,7 +14,7 @@ pub(crate) fn check_container(file: &[u8], image: &ImageShape) -> CodecResult {
     let [b'R', b'I', b'F', b'F', a, b, c, d, b'W', b'E', b'B', b'P', chunks @ ..] = file else {
         return Err(CodecError::corrupt("the chunk does not begin like a WebP image"));
     };
-    // Four bytes of the file's size are before the chunks.
+    // The declared size includes the four bytes `WEBP` before the chunks.
     if u32::from_le_bytes([*a, *b, *c, *d]) as usize > chunks.len() + 4 {
         return Err(CodecError::corrupt("the image ends early"));
     }
@@ -44,7 +45,7 @@ fn lossy(bytes: &[u8]) -> (u32, u32) {
     (number(0), number(2))
 }
 
-/// Returns the width and height of a lossless image: 14 bits each, less one.
+/// Returns the width and height of a lossless image: 14 bits each, stored as one less.
 fn lossless(bytes: &[u8]) -> (u32, u32) {
     let bits = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
     ((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1)

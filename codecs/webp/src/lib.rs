@@ -1,7 +1,7 @@
 //! The `imagecodecs_webp` codec: stores each chunk as a WebP image.
 //!
-//! Array to bytes, for `uint8`. After dimensions of size 1 are removed, a chunk has rows, columns, and 3 or 4 samples: red,
-//! green and blue, and alpha. Images are written lossless and read in every form, but animations are not read. An
+//! Array to bytes, for `uint8`. A chunk without its dimensions of size 1 has rows, columns and 3 or 4 samples: red,
+//! green, blue and perhaps alpha. Images are written lossless and read in every form, but animations are not read. An
 //! image without alpha is read as opaque if the chunk has four samples.
 //!
 //! The encoded size depends on the data. The dimensions in the image are compared with the chunk before any memory is
@@ -78,7 +78,7 @@ impl From<Webp> for CodecEntry {
     }
 }
 
-/// The image for a chunk.
+/// The properties that the image of a chunk must have.
 struct Expected {
     image: ImageShape,
     /// The size of the pixels in bytes.

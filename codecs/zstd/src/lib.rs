@@ -196,8 +196,8 @@ const BLOCK_SIZE: usize = 1 << 17;
 /// Decoded bytes per encoded byte that frames rarely exceed.
 const USUAL_RATIO: u64 = 64;
 
-/// Decodes directly into the output. Memory follows the decoded bytes instead if the frame declares far more
-/// than frames of its size usually hold, unless the caller expects that size.
+/// Decodes directly into the output. If the frame declares far more bytes than frames of its size usually hold, and the
+/// caller does not expect exactly that size, memory grows with the decoded bytes instead.
 fn decode_sized(context: &mut DCtx<'_>, frame: &[u8], size: u64, decoded: &mut Output<'_>) -> CodecResult {
     let remaining = decoded.remaining();
     let is_usual = size <= USUAL_WINDOW.max(frame.len() as u64 * USUAL_RATIO) || size == remaining as u64;

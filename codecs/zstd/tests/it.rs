@@ -158,7 +158,7 @@ fn unsized_frame(window: &str, blocks: &[u8]) -> Vec<u8> {
     [&hex("28b52ffd 00")[..], &hex(window), blocks].concat()
 }
 
-/// `zstd -22 --ultra --long=27` and streams of level 22 declare such a window for any content.
+/// `zstd -22 --ultra --long=27` and streams of level 22 declare a window of 128 MiB for any content.
 #[test]
 fn a_frame_with_a_window_of_128_mib_decodes_if_its_blocks_are_small() {
     let frame = unsized_frame("88", &hex("19 0000 616263"));

@@ -127,7 +127,8 @@ fn canonical_hex(element: &[u8]) -> String {
     bits::to_hex(&bits::to_native(bytes, element.len()))
 }
 
-/// Returns the shortest decimal: of the double in v2, whose readers use only doubles, otherwise of the type.
+/// Returns the shortest decimal that reads as the same number: as a double in v2, whose readers use only doubles,
+/// otherwise as an element of this size.
 fn number(element: &[u8], value: f64, format: Format) -> Option<Number> {
     match *element {
         [a, b, c, d] if format != Format::V2 => Number::from_f32(f32::from_ne_bytes([a, b, c, d])),

@@ -23,7 +23,7 @@ use zarr_conformance::data_types::Subject;
 use zarr_dtype_core as _;
 use zarr_spec::{DataTypeError, Format, Mode, Registry};
 
-/// Returns the type in the JSON text of an array of v3 or another format.
+/// Returns the data type that an array of `format` declares as `json`.
 fn subject(format: Format, mode: Mode, json: &str) -> Result<Subject, DataTypeError> {
     Subject::new(&Registry::linked().unwrap(), format, mode, json)
 }

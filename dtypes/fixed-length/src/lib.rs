@@ -3,8 +3,7 @@
 //! | element | v2 | v3 | draft |
 //! |---|---|---|---|
 //! | bytes; trailing zeros are padding | `\|S3` | `null_terminated_bytes` | string extension, `S3` |
-//! | code points of four bytes each; trailing zeros are padding | `<U3` | `fixed_length_utf32` | string
-//! extension, `<U3` |
+//! | code points of four bytes each; trailing zeros are padding | `<U3` | `fixed_length_utf32` | string extension, `<U3` |
 //! | uninterpreted bytes | `\|V3` | `raw_bytes` | `r24` |
 //!
 //! Source: "Data type encoding" of v2; `data-types/fixed_length_utf32` in the Zarr extension registry; the

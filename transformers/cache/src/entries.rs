@@ -161,7 +161,7 @@ impl Entries {
         }
     }
 
-    /// Drops entries of a value unless they are known to belong to `state`.
+    /// Drops the entries of a value, unless they are known to belong to `state`.
     pub(crate) fn note_state(&mut self, key: &Key, state: &State) {
         if self.values.get(key).is_some_and(|value| value.state.as_ref() != Some(state)) {
             self.change(key);

@@ -411,7 +411,7 @@ fn encoded_chunks_are_cached_only_without_decoded_chunks() {
             inside.reads()
         };
         assert_eq!([once(ByteRange::Full), once(MIDDLE), once(ByteRange::Full)], reads);
-        // Other values are cached in both cases.
+        // Reads that permit caching of encoded bytes are cached in both cases.
         assert_eq!(part(&cache, "a", ByteRange::Full), b"0123456789");
         inside.reads();
         assert_eq!([once(ByteRange::Full), once(MIDDLE)], [0, 0]);

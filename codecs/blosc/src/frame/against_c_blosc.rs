@@ -3,7 +3,7 @@
 use super::*;
 use crate::library;
 
-/// Returns bytes of which the even ones cannot be compressed.
+/// Returns bytes; those at even positions cannot be compressed.
 fn half_noise(size: usize) -> Vec<u8> {
     let number = |place: usize| u32::try_from(place).unwrap();
     let noise = |place| (number(place).wrapping_mul(2_654_435_761) >> 11).to_le_bytes()[0];

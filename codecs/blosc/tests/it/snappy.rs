@@ -1,4 +1,4 @@
-//! Buffers with Snappy: written by TensorStore, of every size, and with every size wrong.
+//! Buffers with Snappy: written by TensorStore, of various sizes, and with a wrong value in each field.
 
 use std::sync::Arc;
 
