@@ -1,4 +1,4 @@
-"""Arguments that a function does not have, or that contradict it, are errors that name the argument."""
+"""Arguments that a function does not have, or that contradict others, are errors that name the argument."""
 
 # Functions of Dask have no annotations.
 # mypy: allow-untyped-calls

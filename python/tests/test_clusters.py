@@ -77,7 +77,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     }
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    # The buckets of all servers in a process are the same.
+    # All servers of this process share their buckets.
     name = f"shared-{port}"
     with urllib.request.urlopen(urllib.request.Request(f"http://{host}:{port}/{name}", method="PUT")):
         pass

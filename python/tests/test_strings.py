@@ -29,7 +29,7 @@ def test_strings_of_every_length_are_written_and_read() -> None:
     read = array[:]
     assert read.dtype == STRINGS
     assert read.tolist() == data.tolist()
-    # The memory of an array that is not used any more is used again.
+    # NumPy reuses the memory of an array that is not used any more.
     for _ in range(10):
         assert array[::-1].tolist() == data[::-1].tolist()
 

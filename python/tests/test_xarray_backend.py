@@ -17,7 +17,7 @@ from xarray_comparison import assert_equal_with_encoding, assert_same, weather, 
 
 import zarr_kit
 
-# The writers of the samples warn about what the specification of v3 does not have.
+# The writers of the samples warn about data types and codecs that the specification of v3 does not have.
 _WARNINGS = [
     "ignore:The data type .* does not have a Zarr V3 specification",
     "ignore:Consolidated metadata is currently not part in the Zarr format 3 specification",
@@ -64,7 +64,7 @@ def test_fill_values_are_missing_on_request(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("zarr_format", FORMATS)
 def test_opened_data_sets_are_written_as_by_the_other_engine(tmp_path: Path, zarr_format: Any) -> None:
-    # xarray cannot write the strings again that it read from v2.
+    # xarray cannot write strings that it has read from v2.
     weather().drop_vars("texts").to_zarr(tmp_path / "first", zarr_format=zarr_format)
     for engine in ["zarr", "zarr-kit"]:
         opened = xr.open_dataset(tmp_path / "first", engine=engine)

@@ -15,7 +15,7 @@ from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, TransposeCodec
 import zarr_kit
 from zarr_kit._xarray_encoding import _codecs
 
-# The writers of the samples warn about what the specification of v3 does not have.
+# The writers of the samples warn about data types and codecs that the specification of v3 does not have.
 _WARNINGS = [
     "ignore:The data type .* does not have a Zarr V3 specification",
     "ignore:Consolidated metadata is currently not part in the Zarr format 3 specification",
@@ -26,7 +26,7 @@ _WARNINGS = [
 pytestmark = [pytest.mark.filterwarnings(warning) for warning in _WARNINGS]
 
 FORMATS = [2, 3]
-# It has no annotations.
+# numcodecs has no annotations.
 numcodecs: Any = import_module("numcodecs")
 DAYS = np.array(["2000-01-01", "2000-01-02"], dtype="M8[ns]")
 VARIABLES: dict[str, xr.Variable] = {

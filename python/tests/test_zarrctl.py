@@ -96,7 +96,7 @@ def test_the_signal_ends_a_verb_that_only_reads(tmp_path: Path) -> None:
     command = [*START, SCRIPT, "get", str(tmp_path), "/", "--format", "csv"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
-        # It waits for the pipe, which is full.
+        # The program waits, because the pipe is full.
         assert process.stdout.read(1) != b""
         process.send_signal(signal.SIGINT)
         assert process.stderr.read() == b""

@@ -212,7 +212,7 @@ class Array:
     def write(self, key: Any, value: Any, *, progress: Report | None = None) -> None:
         """Do the same as ``array[key] = value``, and call `progress` as :meth:`read` does.
 
-        A call that Ctrl-C or an exception of `progress` ends has stored some chunks completely and others not at all.
+        If Ctrl-C or an exception of `progress` ends the call, each chunk is stored completely or not at all.
         """
         self._reporting(progress)._write(plan(key, self.shape), value)
 
@@ -247,8 +247,8 @@ class Array:
     def resize(self, new_shape: int | tuple[int, ...], *, progress: Report | None = None) -> None:
         """Change the shape. New elements hold the fill value. `progress` is that of :meth:`read`.
 
-        A call that Ctrl-C or an exception of `progress` ends has the new shape or the old one. Repeat it to remove chunks
-        outside of the shape.
+        If Ctrl-C or an exception of `progress` ends the call, the array has the new shape or the old one. Repeat the call
+        to remove chunks outside of the shape.
         """
         self._hierarchy.check_writable(self.path)
         shape = (new_shape,) if isinstance(new_shape, int) else new_shape
@@ -259,7 +259,7 @@ class Array:
     def append(self, data: Any, axis: int = 0, *, progress: Report | None = None) -> tuple[int, ...]:
         """Extend the array along `axis` with `data`. Return the new shape. `progress` is that of :meth:`read`.
 
-        A call that Ctrl-C or an exception of `progress` ends has added all rows or none.
+        If Ctrl-C or an exception of `progress` ends the call, the array has all new elements or none.
         """
         self._hierarchy.check_writable(self.path)
         elements = self._type.array(data)
@@ -296,7 +296,7 @@ class Array:
         return self.__array__().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        # The memory of the processor.
+        # In DLPack, type 1 is the memory of the processor.
         return 1, 0
 
     def __len__(self) -> int:
@@ -410,7 +410,7 @@ class Array:
 
 
 class Indexer:
-    """Another way to index an array."""
+    """Indexes an array like `oindex`, `vindex` or `blocks`, depending on `make_plan`."""
 
     def __init__(self, array: Array, make_plan: Callable[[Any, tuple[int, ...]], Plan]) -> None:
         self._array = array

@@ -14,7 +14,7 @@ def stored_lengths(array: Array) -> tuple[Lengths, ...]:
     if 0 in grid_shape:
         return tuple(longest)
     last = array._engine.chunk_ranges([count - 1 for count in grid_shape])
-    # The last chunk starts there only if no chunk before it is shorter.
+    # The last chunk starts at `(count - 1) * length` only if every chunk before it has the longest length.
     return tuple(
         length if start == (count - 1) * length else _lengths(array, dimension, count)
         for dimension, (length, count, (start, _)) in enumerate(zip(longest, grid_shape, last, strict=True))

@@ -16,7 +16,7 @@ type CodecLike = Any
 type CodecsLike = Iterable[CodecLike] | CodecLike | Literal["auto"] | None
 
 
-# Those of zarr-python, whose level 0 stands for the default of the library.
+# The default compressors of zarr-python. Level 0 of zstd selects the default level of the library.
 _DEFAULT_COMPRESSORS: dict[str, tuple[str, dict[str, Any]]] = {
     "v2": ("zstd", {"level": 0}),
     "v3": ("zstd", {"level": 0, "checksum": False}),

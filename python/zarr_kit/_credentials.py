@@ -7,7 +7,7 @@ from typing import Any
 
 from zarr_kit.errors import InvalidInputError
 
-# The time before their end at which credentials are replaced.
+# Credentials are replaced when they expire within this time.
 _MARGIN = timedelta(minutes=5)
 
 type Credentials = tuple[str, list[tuple[str, str]]]
@@ -43,7 +43,7 @@ class CredentialSource:
     def _request(self) -> tuple[Credentials, datetime | None]:
         returned = self._provider()
         if hasattr(returned, "__await__"):
-            # Imported only here, because it takes long.
+            # Imported only here, because the import takes long.
             import asyncio
 
             returned = asyncio.run(_awaited(returned))

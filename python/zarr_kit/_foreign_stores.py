@@ -36,7 +36,7 @@ _CREDENTIALS = {
     },
     "http": {},
 }
-# Other names of options of the engine.
+# Names of options in other packages, and the engine's names of these options.
 _NAMES = {
     "anon": "anonymous",
     "skip_signature": "anonymous",
@@ -140,7 +140,7 @@ def _of_obstore(store: Any, name: str) -> str | dict[str, Any]:
 
 def _check_client(store: Any, url: str) -> None:
     for name, value in (store.client_options or {}).items():
-        # The engine accepts unencrypted endpoints that are stated.
+        # The engine needs no setting to use an endpoint whose URL begins with `http:`.
         if name != "allow_http" or not url.startswith("http:"):
             raise NotSupportedError(
                 f"the setting {name!r} of client_options ({value!r}) cannot be taken over: leave it out"
@@ -179,5 +179,5 @@ def _check_known(store_type: str, options: Mapping[str, Any]) -> None:
 
 
 def _unquoted(value: Any) -> Any:
-    """Return a setting of obstore, which are text, as a value."""
+    """Return the value of a setting, which obstore returns as text."""
     return {"true": True, "false": False}.get(value, value)

@@ -52,7 +52,7 @@ def codec_class(name: str) -> Any:
 
 
 class NumcodecsCodec:
-    """A codec for the engine, which passes bytes and describes the array that they are the elements of."""
+    """A codec for the engine, which passes bytes, and describes the array if the bytes are its elements."""
 
     def __init__(self, name: str, configuration: str) -> None:
         self._codec = codec_class(name).from_config(json.loads(configuration))

@@ -37,7 +37,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         self._fallback = fallback
         self._strict = strict
         self._has_warned = False
-        # The description of chunks of the last call, the process and its number of threads, and their coder.
+        # Of the last call: the description of its chunks, the process and the number of threads, and the coder.
         self._last: tuple[ArraySpec, tuple[int, int | None], ChunkCoder] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
     def _files(self, batch: list[Any], memory: Any, *, writes: bool) -> tuple[ChunkCoder, str] | None:
         """Return the coder and the folder of chunks that are files, if the engine reads and writes them itself.
 
-        It does so for the chunks of the batch with the store and the description of the first one.
+        This applies to chunks whose store and description are those of the first chunk of the batch.
         """
         if not batch or not isinstance(memory, np.ndarray):
             return None

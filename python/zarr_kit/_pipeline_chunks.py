@@ -168,7 +168,7 @@ async def _existing_value(part: ChunkPart) -> Any:
 
 
 def _to_merge(part: ChunkPart, coder: ChunkCoder) -> ChunkPart:
-    # As in zarr-python, shards keep elements outside of the array, which a later resize makes visible again.
+    # As in zarr-python, a shard also stores elements outside of the array, which a later resize makes visible again.
     is_complete = part.is_complete and (not coder.engine.is_sharded or covers_chunk(part))
     return part._replace(is_complete=is_complete)
 

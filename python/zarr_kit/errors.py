@@ -23,7 +23,8 @@ class ZarrError(Exception):
 class NodeNotFoundError(ZarrError, FileNotFoundError, KeyError):
     """The hierarchy or node does not exist."""
 
-    # `OSError` precedes `KeyError`: only its `__new__` can create the class, and tblib calls the first one.
+    # `OSError` precedes `KeyError`, because tblib calls `__new__` of the first base, and only `OSError` can create the
+    # class.
 
 
 class NodeExistsError(ZarrError, FileExistsError):
@@ -65,7 +66,8 @@ class DamagedError(ZarrError, ValueError):
 class OutOfMemoryError(MemoryError, ZarrError):
     """The operation needs more memory than the limits allow or the machine has."""
 
-    # `MemoryError` is first: only its `__new__` can create the class, and tblib calls the first one.
+    # `MemoryError` is first, because tblib calls `__new__` of the first base, and only `MemoryError` can create the
+    # class.
 
 
 class StoreError(ZarrError, OSError):

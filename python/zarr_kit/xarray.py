@@ -9,8 +9,8 @@ Installing ``zarr_kit`` registers it under the name ``zarr-kit``::
 Values, attributes and encodings of Zarr v2 and v3 are the same as with ``engine="zarr"``, except that the data type in
 the encoding of arrays of v2 has the byte order of the machine.
 
-That engine does not read the v3 draft of 2022. The draft stores dimension names in the attribute ``_ARRAY_DIMENSIONS``
-or in the extension ``dimension-names``.
+xarray's own engine does not read the v3 draft of 2022. The draft stores dimension names in the attribute
+``_ARRAY_DIMENSIONS`` or in the extension ``dimension-names``.
 """
 
 import os
