@@ -63,7 +63,7 @@ impl Array {
         Ok(Self { hierarchy, stored: Arc::new(stored) })
     }
 
-    /// Creates the plugin instances that the metadata name. They are cached for arrays with the same metadata, unless
+    /// Creates the plugin instances that `metadata` requires. They are cached for arrays with the same metadata, unless
     /// there are warnings.
     fn resolved(
         hierarchy: &Hierarchy,
@@ -179,8 +179,8 @@ impl Array {
         &self.stored.resolved.chain
     }
 
-    /// Returns the name of the first codec that only decodes, also from chains inside of codecs. Elements of such an
-    /// array cannot be written; encoded chunks can.
+    /// Returns the name of the first codec that can only decode, including codecs inside of other codecs; `None` if all
+    /// codecs can encode. With such a codec, elements of the array cannot be written, but encoded chunks can.
     #[must_use]
     pub fn decode_only_codec(&self) -> Option<&str> {
         self.stored.resolved.decode_only_codec.as_deref()

@@ -214,7 +214,7 @@ impl Conversion<'_> {
     fn strictly(&self) -> Result<ArrayMetadata, Error> {
         let source = self.source;
         let mut translated = self.source.clone();
-        // Unknown members stay unchanged.
+        // If the extensions are unknown, the metadata stay unchanged.
         let Ok(chunk) = self.chunk() else { return Ok(translated) };
         let Ok(chain) = self.chain(&chunk) else { return Ok(translated) };
         let reading = Reading::new(Mode::Strict);

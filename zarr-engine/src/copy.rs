@@ -177,8 +177,8 @@ pub(crate) unsafe fn copy_shared(
     let source = source.as_ptr();
     let destination = destination.start.as_ptr();
     Geometry::with(element_size, dimensions, source_side, destination_side, |geometry| {
-        // SAFETY: `Geometry` found all elements inside of both sides, `checked` all units inside of their
-        // elements; the caller keeps others away from what is written.
+        // SAFETY: `Geometry` has checked that all elements are inside of both sides, and `ByteSwap::checked` that all
+        // units are inside of their elements. The caller keeps others away from what is written.
         unsafe { run(Level::detect(), swap, geometry, source, destination, streaming) };
     })
 }

@@ -79,7 +79,7 @@ elements! {
     num_complex::Complex<f64>: "complex128";
 }
 
-// SAFETY: bytes have no padding, and any bytes are bytes.
+// SAFETY: an array of bytes has no padding, and any bytes are valid.
 unsafe impl<const N: usize> Element for [u8; N] {
     fn fits(data_type: &dyn DataType) -> bool {
         let name = data_type.name();
@@ -110,7 +110,7 @@ pub(crate) fn is_bool(data_type: &dyn DataType) -> Result<(), Error> {
 }
 
 pub(crate) fn as_bytes<T: Element>(values: &[T]) -> &[u8] {
-    // SAFETY: types that are elements have no padding; any initialised memory is bytes.
+    // SAFETY: types that are elements have no padding, so all of their bytes are initialised.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 

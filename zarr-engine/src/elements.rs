@@ -214,7 +214,7 @@ impl AsRef<[u8]> for ElementArray {
     }
 }
 
-/// Takes over the memory without a copy. It returns to the context after the last reference is dropped.
+/// Takes over the memory without a copy. The memory returns to the context after the last reference is dropped.
 impl From<ElementArray> for zarr_spec::Bytes {
     fn from(elements: ElementArray) -> Self {
         Self::from_owner(elements)

@@ -93,7 +93,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Adds the inner chunk to the error of a chunk, unless it has one.
+    /// Adds the index of the inner chunk to the error of a chunk, unless the error already has one.
     pub(crate) fn in_inner_chunk(mut self, position: impl FnOnce() -> Vec<u64>) -> Self {
         if let Self::Chunk(error) = &mut self {
             error.inner.get_or_insert_with(|| position().into());
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Results are moved several times for each chunk.
+    /// Small results are faster, because they are moved several times for each chunk.
     #[test]
     fn results_of_operations_are_small() {
         let words = |size: usize| size.div_ceil(size_of::<usize>());

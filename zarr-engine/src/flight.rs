@@ -52,8 +52,8 @@ pub(crate) fn each<E: Send>(
     ended(stop.into_inner().unpoisoned())
 }
 
-/// Calls `work` like [`each`], until it breaks. It is not generic, because each kind of closure would compile the code
-/// that starts threads again.
+/// Calls `work` like [`each`], until `work` breaks. This function is not generic: otherwise the code that starts
+/// threads would be compiled for each kind of closure.
 fn each_until(count: usize, threads: usize, work: &(dyn Fn(usize) -> ControlFlow<()> + Sync)) {
     let next = AtomicUsize::new(0);
     let run = || {
@@ -169,8 +169,8 @@ impl IoBudget {
         work()
     }
 
-    /// Changes the state, and wakes the threads that wait for bytes in flight. A notification without a waiting thread
-    /// would be a system call in vain, once per chunk.
+    /// Changes the state, and wakes the threads that wait for bytes in flight. Notifies only if a thread waits, because
+    /// each notification is a system call.
     fn give_room(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.state.lock().unpoisoned();
         change(&mut state);

@@ -65,7 +65,7 @@ impl Extent {
         self.end.min(whole).saturating_sub(self.start)
     }
 
-    /// Returns the element that positions in the chunk are relative to. If the chunk starts before the array, it is
+    /// Returns the index in the array of position 0 of the chunk. If the chunk starts before the array, the index is
     /// negative and wraps around, so use only wrapping arithmetic.
     pub(crate) fn origin(&self) -> u64 {
         self.start.wrapping_sub(self.before)

@@ -68,7 +68,7 @@ pub struct Hierarchy {
     inner: Arc<Inner>,
     /// Replaces the context of `inner` for arrays.
     context: Option<Arc<Context>>,
-    /// Replaces both for arrays that are read and written under the lock of a node.
+    /// Replaces `context` and the context of `inner` for arrays that are read and written under the lock of a node.
     under_lock: Option<Arc<Context>>,
 }
 
@@ -181,8 +181,8 @@ impl Hierarchy {
         Ok((hierarchy.group_of(path, found)?, hierarchy.opened_arrays(arrays)?))
     }
 
-    /// Opens the array that is the root of `store`, as [`Hierarchy::open_with`] and [`Hierarchy::array`] do. For v2 and v3,
-    /// this takes one round trip. For v3 it is only one request if `options` have the format.
+    /// Opens the array that is the root of `store`, as [`Hierarchy::open_with`] and [`Hierarchy::array`] do. For v2 and
+    /// v3, this takes one round trip; for v3, it is a single request if `options` specify the format.
     ///
     /// # Errors
     ///

@@ -100,7 +100,7 @@ fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, E
     Ok(store)
 }
 
-/// Checks that the stores around a store that caches decoded chunks pass this cache on.
+/// Checks that each store that wraps a store with a cache of decoded chunks passes this cache on.
 fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> Result<(), String> {
     if store.chunk_cache().is_some() {
         return Ok(());

@@ -122,7 +122,7 @@ impl Drop for Memory {
         if let Some(home) = self.home.take() {
             return home.keep(Self { start, size: capacity, capacity, place, home: None });
         }
-        // SAFETY: `at` got it there, with this size, and nothing borrows it any more.
+        // SAFETY: `Self::at` allocated this memory in the same way and with this size, and nothing borrows it any more.
         unsafe {
             match place {
                 Allocation::Mapped => mapped::free(start, capacity),

@@ -62,7 +62,7 @@ pub(crate) fn of_index(shard: &ShardPipeline) -> u64 {
 fn of_nested(step: &Step, unknown: u64, of_inner: impl FnOnce(&Pipeline) -> u64) -> u64 {
     match &step.work {
         Work::Shard(shard) => of_inner(&shard.inner).saturating_add(of_index(shard)),
-        // The codec chains inside of it work on at most the same number of bytes.
+        // The codec chains inside of a composite codec work on at most the same number of bytes.
         Work::Composite(..) => step.decoded_limit().unwrap_or(unknown).saturating_mul(2),
         _ => 0,
     }

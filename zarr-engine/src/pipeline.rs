@@ -128,9 +128,9 @@ impl Stages {
     }
 }
 
-/// Decodes `encoded` with all computed steps. If there is a `destination` and the last step can write to it, the
-/// elements are there and the result is `None`. Otherwise the result is the elements in the pipeline's layout, borrowed
-/// from `encoded` or in `stages`. Fails if the size of the chunk does not match its shape.
+/// Decodes `encoded` with all computed steps. If there is a `destination` and the last step can write to it, writes the
+/// elements there and returns `None`. Otherwise returns the elements in the pipeline's layout, borrowed from `encoded`
+/// or in `stages`. Fails if the size of the chunk does not match its shape.
 pub(crate) fn decode(
     pipeline: &Pipeline,
     encoded: &[u8],

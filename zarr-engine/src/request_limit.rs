@@ -42,8 +42,8 @@ impl RequestLimit {
 
     /// Takes the free requests, at most `most` and at least one. Waits until a request is free.
     ///
-    /// A thread does not wait during a store call for which it already holds permits: such a store reads or writes an
-    /// array itself.
+    /// A thread does not wait if it is already in a store call and holds permits for it. This happens if the store
+    /// itself reads or writes an array.
     pub(crate) fn acquire(&self, most: usize) -> RequestPermit<'_> {
         let Some(limit) = self.limit else { return RequestPermit { limit: self, count: 0 } };
         let mut taken = self.taken.lock().unpoisoned();

@@ -32,7 +32,7 @@ pub(crate) struct Resolved {
     pub(crate) named_grid: Arc<Grid>,
     pub(crate) key_encoding: Arc<dyn ChunkKeyEncoding>,
     pub(crate) chain: CodecChain,
-    /// The first codec that only decodes. Then no elements are written.
+    /// The name of the first codec that can only decode. If there is one, elements cannot be written.
     pub(crate) decode_only_codec: Option<String>,
     pub(crate) chunk: ArrayRepresentation,
     /// Whether the fill value is undefined. Then zeros replace it.
@@ -122,7 +122,7 @@ pub(crate) fn resolve(
     }
 }
 
-/// Returns the first codec of `chain` that only decodes, also from chains inside of codecs.
+/// Returns the name of the first codec of `chain` that can only decode, including codecs inside of other codecs.
 fn decode_only_codec(registry: &Registry, format: Format, chain: &CodecChain) -> Option<String> {
     let reading = Reading::new(Mode::Lenient);
     chain.links().iter().find_map(|link| {
@@ -270,7 +270,7 @@ impl<'a> Resolving<'a> {
         let create = self.find(table, &self.metadata.chunk_key_encoding, "chunk_key_encoding")?.create;
         let encoding = create(&self.creation(&self.metadata.chunk_key_encoding));
         let encoding = self.note("chunk_key_encoding", encoding)?;
-        // Every key is an error if the encoding does not support this number of dimensions.
+        // If the encoding does not support this number of dimensions, it returns the error for any key.
         let supported = encoding.decode("", self.metadata.shape.len());
         self.note("chunk_key_encoding", supported)?;
         Some(encoding)

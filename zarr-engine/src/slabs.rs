@@ -7,7 +7,7 @@ use zarr_spec::host::pipeline::Pipeline;
 use crate::copy::MAX_RANK;
 use crate::plan::{Piece, Run, StridedBox};
 
-/// A chunk of which a piece selects all elements, which have a fixed size.
+/// A chunk with elements of a fixed size, all of which a piece selects.
 pub(crate) struct Slabs {
     whole: StridedBox,
     /// The size of an element in bytes.
@@ -76,7 +76,8 @@ impl Slabs {
         let dimensions = &self.dimensions[..self.rank];
         let mut at = run.start;
         while at < run.end {
-            // Take the largest box that fits: whole rows of the slowest dimension of which at least one fits.
+            // Take the largest box that fits: as many whole rows as possible along the slowest dimension of which one
+            // row fits.
             let fits = |along: &ChunkSide| at.is_multiple_of(along.stride) && along.stride <= run.end - at;
             let rows = dimensions.iter().position(fits).unwrap_or(self.rank);
             let mut size = self.element;

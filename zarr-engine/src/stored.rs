@@ -124,7 +124,8 @@ impl StoredArray {
         self.check_encodes("written")
     }
 
-    /// Checks that no codec only decodes; otherwise the array cannot be `done`: created or written.
+    /// Checks that all codecs can encode. The error states that the array cannot be `done`, which is "created" or
+    /// "written".
     pub(crate) fn check_encodes(&self, done: &str) -> Result<(), Error> {
         match &self.resolved.decode_only_codec {
             Some(codec) => Err(Error::NotSupported(format!(

@@ -84,7 +84,7 @@ impl Threads {
     /// Calls `work` with parts of `range`, which have at least `portion` numbers if `range` does. An idle thread of the
     /// pool can take over any part that has not started.
     ///
-    /// It is not generic, because each kind of closure would compile the code of the pool again.
+    /// This function is not generic: otherwise the code of the pool would be compiled for each kind of closure.
     pub(crate) fn divide(&self, range: Range<usize>, portion: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
         match self {
             Self::Pool(pool) => pool.install(|| in_halves(range, portion, work)),

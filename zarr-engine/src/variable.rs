@@ -45,8 +45,8 @@ impl<'a> Variable<'a> {
         Ok(Self { offsets, payload })
     }
 
-    /// Returns the number of elements in `bytes`, if these are offsets and a payload. Only one number of offsets ends
-    /// at the end of the payload.
+    /// Returns the number of elements in `bytes`, if these are offsets and a payload. The number is unambiguous: the
+    /// last offset is the size of the payload, and with each further offset the offsets grow and the payload shrinks.
     pub(crate) fn count_in(bytes: &[u8]) -> Option<usize> {
         let mut last = 0;
         for (count, entry) in bytes.chunks_exact(OFFSET).enumerate() {

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::flight::{self, IN_FLIGHT, IoBudget};
 use crate::shape::for_each_index;
 
-/// The most chunks that one thread copies in turn between local stores.
+/// The maximum number of neighbouring chunks that one thread copies, one after another, between local stores.
 const TOGETHER: usize = 64;
 
 impl Array {
@@ -128,7 +128,8 @@ impl Array {
         self.stored.plan_progress(indices.len());
         let concurrency = |array: &Self| array.stored.resolved.store.read_hints().max_concurrency;
         let (threads, together) = match concurrency(source).max(concurrency(self)) {
-            // Neighbours usually are in one folder, and two threads that write to one folder wait for each other.
+            // One thread copies several neighbouring chunks: they usually are in one folder, and two threads that write
+            // to one folder wait for each other.
             0 => {
                 let threads = context.thread_count();
                 (threads, (indices.len() / (8 * threads)).clamp(1, TOGETHER))

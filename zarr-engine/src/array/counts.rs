@@ -37,7 +37,6 @@ impl Array {
 }
 
 fn product(lengths: &[u64]) -> u64 {
-    // A length of 0 may follow after an overflow.
     if lengths.contains(&0) { 0 } else { lengths.iter().copied().fold(1, u64::saturating_mul) }
 }
 

@@ -172,9 +172,9 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// Same as [`Array::read`]; [`Error::Elements`] if memory does not have the shape of its selection, or elements of the
-    /// size of the array's; [`Error::NotSupported`] if the data type has several stored forms of one element, as `bool`
-    /// does.
+    /// Same as [`Array::read`]; [`Error::Elements`] if memory does not have the shape of its selection, or if its
+    /// elements have another size than those of the array; [`Error::NotSupported`] if the data type has several stored
+    /// forms of one element, as `bool` does.
     pub fn read_many_into(&self, parts: &mut [(Selection, StridedMemory<'_>)]) -> Result<(), Error> {
         if self.data_type().settles() {
             let name = self.data_type().name();
@@ -272,7 +272,7 @@ impl Array {
             .get(count.checked_mul(size).ok_or(OutOfMemory { size: usize::MAX })?)
     }
 
-    /// Converts stored bytes to elements, for data types whose elements differ in memory.
+    /// Converts stored elements to their form in memory, for data types in which the two differ.
     fn settle(&self, stored: &mut [u8]) -> Result<(), Error> {
         let settled = self.data_type().settle(stored, self.stored.context().mode());
         settled.map_err(|invalid| Error::Elements(format!("{}: {invalid}", self.path())))

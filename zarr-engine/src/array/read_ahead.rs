@@ -16,11 +16,11 @@ use crate::selection::Selection;
 /// Maximum size in bytes of the elements of a batch, unless it is a single selection.
 const BATCH_SIZE: u64 = 32 << 20;
 
-/// A batch has at most this fraction of the memory budget.
+/// The elements of a batch take at most the memory budget divided by this number.
 const FRACTION: u64 = 8;
 
-/// Each batch has this number of times as many selections as the one before: the first result comes early, and a caller
-/// that stops early wastes little.
+/// The number of selections grows by this factor from each batch to the next. Small first batches return the first
+/// result early, and waste little if the caller stops early.
 const GROWTH: usize = 4;
 
 /// The assumed size of an element of variable size in bytes.
@@ -88,7 +88,7 @@ impl Array {
     }
 }
 
-/// The elements of selections, of which the next ones are read ahead: see [`Array::read_ahead`].
+/// An iterator over the elements of selections, which reads the next selections ahead: see [`Array::read_ahead`].
 #[derive(Debug)]
 pub struct ReadAhead<I> {
     array: Array,
@@ -179,7 +179,7 @@ impl Batch {
     }
 }
 
-/// Runs jobs of the rayon pool that this thread belongs to, which the reader may need, until the reader has finished.
+/// Runs jobs of this thread's rayon pool until the reader has finished, because the reader may wait for such a job.
 fn help_until_finished(reader: &JoinHandle<Results>) {
     while rayon_core::current_thread_index().is_some() && !reader.is_finished() {
         if rayon_core::yield_now() != Some(rayon_core::Yield::Executed) {

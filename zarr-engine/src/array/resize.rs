@@ -24,13 +24,13 @@ const NAMED: u64 = 1024;
 /// Number of chunks below which a single thread does the work.
 const ALONE: usize = 8;
 
-/// The position of the old array in the resized array, whose first element may differ.
+/// The old array in coordinates of the resized array, which may start at another element.
 struct Old {
     /// The elements of the old array, in coordinates of the new one.
     elements: Vec<Range<u64>>,
     /// The chunks that contain any of these elements.
     chunks: Vec<Range<u64>>,
-    /// The chunks whose elements inside of the new array are all old.
+    /// The chunks without added elements: the old array contains all of their elements that lie in the new array.
     whole: Vec<Range<u64>>,
 }
 
@@ -76,7 +76,7 @@ impl Array {
         hierarchy.change_document(|change| self.resize_once(change, start, shape))
     }
 
-    /// Resizes the array. Another program that changes the document meanwhile is [`Error::Conflict`].
+    /// Resizes the array. Returns [`Error::Conflict`] if another program changes the document meanwhile.
     fn resize_once(
         &mut self,
         change: &DocumentChange<'_>,
@@ -87,8 +87,8 @@ impl Array {
         let resized = before.changed(before.resized(start, shape)?)?;
         let overlap = Overlap::new(before.shape(), shape, start);
         if overlap.loses_some {
-            // Consolidated metadata must never describe more elements than the array, because its readers would miss
-            // erased chunks.
+            // Consolidated metadata must never describe more elements than the array: readers that use them would read
+            // erased chunks as the fill value.
             let metadata = before.resized(&overlap.start, &overlap.shape)?;
             change.write_array_copies(self.path(), &metadata)?;
         }
@@ -242,7 +242,7 @@ impl Array {
 }
 
 impl StoredArray {
-    /// Returns the position in this array of the old one, which had `elements`.
+    /// Describes the old array, which covered `elements` of this array.
     fn old(&self, elements: Vec<Range<u64>>) -> Result<Old, Error> {
         let grid = &self.resolved.grid;
         let mut chunks = Vec::new();

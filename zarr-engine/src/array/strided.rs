@@ -117,8 +117,8 @@ impl Array {
         self.stored.write_elements(&part, Source::Fixed(FixedElements { bytes, size: size_of::<T>() }))
     }
 
-    /// Returns the end of a part that starts at `rows.start`: the last end of a chunk within `rows`, or else the first one
-    /// after them.
+    /// Returns the end of a part that starts at `rows.start`: the last end of a chunk within `rows`, or the first end
+    /// of a chunk after `rows` if there is none within.
     fn end_of_rows(&self, what: &ElementSelection, rows: Range<usize>, all: usize) -> Result<usize, Error> {
         let Some(dimension) = what.dimension_of_rows() else { return Ok(rows.end) };
         let chunk = |row| match what.index_of_row(dimension, row) {

@@ -47,7 +47,7 @@ impl Array {
 
     pub(super) fn checked_source<'b>(&self, bytes: &'b [u8], count: usize) -> Result<Source<'b>, Error> {
         let source = self.source(bytes, count)?;
-        // Codecs for elements of variable size check them themselves.
+        // Codecs check elements of variable size themselves.
         if count > 0 && matches!(source, Source::Fixed(_)) {
             self.data_type().check(bytes).map_err(|invalid| Error::Elements(invalid.to_string()))?;
         }
@@ -107,9 +107,9 @@ impl Array {
     /// interrupted append leaves the array unchanged. Appends to one array through handles of one context are
     /// serialized, so that each adds its own rows.
     ///
-    /// Appends of several programs add their own rows, too, if the store has conditional writes. A store of files has
-    /// locks for this. In other stores, such as object stores, the length is written before the rows: rows of an
-    /// interrupted append hold the fill value.
+    /// If the store has conditional writes, appends of several programs also each add their own rows. A store of files
+    /// uses locks for this. In stores without locks, such as object stores, the length is written before the rows:
+    /// after an interrupted append, its rows hold the fill value.
     ///
     /// # Errors
     ///
@@ -121,8 +121,8 @@ impl Array {
 
     /// Like [`Array::append`], if `check` accepts the current shape.
     ///
-    /// In a store with locks, the rows of one program at a time are written before the length. In a store that has
-    /// conditional writes but no locks, the new length is written first: it reserves the rows for this program.
+    /// In a store with locks, only one program at a time appends: it writes the rows before the length. In a store that
+    /// has conditional writes but no locks, the new length is written first: it reserves the rows for this program.
     fn append_if(
         &mut self,
         dimension: usize,
@@ -140,7 +140,7 @@ impl Array {
         })
     }
 
-    /// Appends rows. Another program that changes the document meanwhile is [`Error::Conflict`].
+    /// Appends rows. Returns [`Error::Conflict`] if another program changes the document meanwhile.
     fn append_once(
         &mut self,
         change: &DocumentChange<'_>,

@@ -70,7 +70,7 @@ impl MemoryBudget {
             counted.size = need;
             return counted;
         }
-        // A waiting thread holds no memory.
+        // The thread may have to wait, and a waiting thread must not hold memory.
         let size = counted.size;
         drop(counted);
         self.release(size);

@@ -17,8 +17,8 @@ use crate::error::Error;
 struct Growing<'s> {
     steps: &'s mut Vec<RecipeStep>,
     now: Representation,
-    /// The array that the preceding step encoded to bytes, if it was an array-to-bytes codec. The next codec may need
-    /// its data type, such as the size of an element.
+    /// The array that the preceding step encoded to bytes, if that step was an array-to-bytes codec. The next codec may
+    /// need a property of its data type, such as the size of an element.
     elements: Option<ArrayRepresentation>,
     /// Errors for codecs that the format does not support. The chain continues after them.
     refused: Vec<Error>,

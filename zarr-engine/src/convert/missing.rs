@@ -70,7 +70,7 @@ fn to_fill_value<E>(
 ) -> Result<Option<ConversionLoss>, E> {
     let Some(elements) = Elements::of(source, registry) else { return Ok(None) };
     let Some(fill) = elements.parse(&source.fill_value) else { return Ok(None) };
-    // Readers use the default of the data type for null.
+    // If the fill value of v2 is null, readers use the default of the data type.
     let is_default = fill == elements.data_type.default_fill_value();
     let attribute = source.attributes.get(MISSING_ATTRIBUTE);
     let Some(missing) = attribute.and_then(|attribute| decoded(type_name(source), attribute)) else {

@@ -181,7 +181,8 @@ pub(crate) fn translate_recipe(
             RecipeStep::Permutation(order) => {
                 translated.codecs.extend(transposition(target, registry, order)?)
             }
-            // An array-to-array codec determines its own output type, and was created with the byte order of the array.
+            // The byte order of v2 is part of the data type. After an array-to-array codec, which determines its own
+            // output type, it is the order of the array that the codec was created with.
             RecipeStep::Binary(order) if target == Format::V2 => {
                 translated.byte_order =
                     if is_computed { recipe.array.byte_order.clone() } else { order.clone() };

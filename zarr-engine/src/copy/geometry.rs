@@ -30,7 +30,8 @@ impl Geometry {
     /// Checks and simplifies a copy between `source` and `destination`, and calls `run` with it if there is anything
     /// to copy.
     ///
-    /// It is passed to `run` instead of being returned, because moving it takes longer than copying one element.
+    /// The geometry is passed to `run` instead of being returned, because moving it takes longer than copying one
+    /// element.
     pub(super) fn with(
         element_size: usize,
         dimensions: &[Dimension],
@@ -94,7 +95,8 @@ impl Geometry {
         self.rank += 1;
     }
 
-    /// Merges each dimension with the next inner one, if it continues that one on both sides.
+    /// Merges a dimension into the next inner one if both together are evenly spaced, in the source and in the
+    /// destination.
     fn join(&mut self) {
         let mut joined = 0;
         for at in 1..self.rank {

@@ -504,7 +504,7 @@ fn threads_write_disjoint_parts_of_shared_memory() {
                 };
                 let along = Dimension { count: width, source_stride: 1, destination_stride: 1 };
                 let offset = part * width;
-                // SAFETY: each thread has columns of its own in the upper half, and rows in the lower.
+                // SAFETY: each thread writes its own columns in the upper half, and its own rows in the lower half.
                 unsafe {
                     let all = [across, along];
                     copy_shared(1, ByteSwap::None, &all, source, offset, shared, offset, true).unwrap();

@@ -42,8 +42,8 @@ pub(super) unsafe fn copy(
     });
 }
 
-/// Returns the outer dimension with the smallest source stride, if it is smaller than that of `inner`, otherwise the
-/// next dimension; and the remaining dimensions.
+/// Returns the dimension that forms a plane with `inner`, and the remaining dimensions. It is the outer dimension with
+/// the smallest source stride if that is smaller than the stride of `inner`, otherwise the next outer dimension.
 fn take_shortest(inner: Dimension, outer: &[Dimension]) -> (Dimension, [Dimension; MAX_RANK], usize) {
     let mut others = [Dimension::ONE; MAX_RANK];
     let Some((&next, _)) = outer.split_first() else { return (Dimension::ONE, others, 0) };
@@ -218,8 +218,8 @@ impl<'a> Plane<'a> {
         unsafe { gather(from, place, inner, outer) };
     }
 
-    /// Returns the number of elements, starting at `first`, of a run that ends at the end of a cache line of the
-    /// destination if possible.
+    /// Returns the length in elements of the run that starts at element `first`. The run ends at the end of a cache
+    /// line of the destination if possible.
     fn run_elements(&self, destination: *mut u8, first: usize) -> usize {
         let over = destination.wrapping_add(first * self.element_size).addr() % LINE;
         let over = if over.is_multiple_of(self.element_size) { over } else { 0 };

@@ -8,7 +8,7 @@ use super::level::Level;
 use super::rows::{Kernel, LINE, Purpose, RUN, Rows, Transpose, copy_short, each_row};
 use super::swap::Pattern;
 
-/// The number of rows by which the first and last cache lines of a row are prefetched ahead.
+/// The first and last cache lines of a row are prefetched this number of rows ahead.
 const AHEAD: isize = 4;
 
 pub(super) fn rows(level: Level, purpose: Purpose) -> Option<Kernel> {
@@ -59,7 +59,8 @@ trait Vector: Copy {
 
 macro_rules! vector {
     ($type:ty, $repeat:expr, $load:ident, $store:ident, $stream:ident, $shuffle:ident) => {
-        // SAFETY: (all blocks) the caller answers for the pointer and for the instructions of the level.
+        // SAFETY: (all blocks) the caller guarantees that the pointer is valid and that the machine has the
+        // instructions of the level.
         impl Vector for $type {
             const SIZE: usize = size_of::<$type>();
 
@@ -146,7 +147,7 @@ unsafe fn copy_rows<V: Vector, const SHUFFLE: bool, const STREAM: bool>(
 ) {
     let identity = Pattern { from: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], period: 1 };
     let pattern = this.pattern.unwrap_or(identity);
-    // SAFETY: the caller has the instructions.
+    // SAFETY: the caller guarantees that the machine has the instructions.
     let step = unsafe {
         Step::<V, SHUFFLE> { vector: V::repeated(&pattern.from), short: __m128i::repeated(&pattern.from) }
     };
@@ -195,7 +196,8 @@ impl<V: Vector, const SHUFFLE: bool> Step<V, SHUFFLE> {
         let mut at = start;
         while at + LINE <= bytes {
             for part in (0..LINE).step_by(V::SIZE) {
-                // SAFETY: a vector inside of a line that is inside of the row, and that starts a cache line.
+                // SAFETY: the vector is a part of a whole line of the row, and this line starts at a cache line of the
+                // destination.
                 unsafe { self.vector(source.add(at + part)).stream(destination.add(at + part)) };
             }
             at += LINE;

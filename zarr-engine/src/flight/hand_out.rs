@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Calls `work` for each of `items` on the threads of `context`, while only this thread waits for `items`. Threads that
 /// compute never wait for a store, so that other reads and writes make progress. If this thread belongs to a rayon
-/// pool, it takes part in the work. At most `at_once` items are taken ahead of the work. Panics are propagated.
+/// pool, it also works on items. At most `at_once` items are pending. Panics are propagated.
 ///
 /// The caller may hold memory that other threads wait for, and releases it in `done`, which runs on this thread after
 /// the last item. To avoid a deadlock, this thread works on queued items while others wait for memory, and waits for
@@ -55,7 +55,7 @@ fn spawn_all<'s, T: Send + 's>(
     pending: &'s PendingItems<'s, T>,
     work: &'s (impl Fn(T) + Sync),
 ) {
-    // An item takes no memory before it is requested.
+    // Items take memory only once they are requested, so the number of pending items is limited first.
     while pending.wait_below(pending.most, work) {
         let Some(item) = items.next() else { break };
         pending.queue(item);
@@ -68,7 +68,7 @@ struct PendingItems<'c, T> {
     most: usize,
     budget: &'c MemoryBudget,
     requests: &'c RequestLimit,
-    /// Whether the thread that takes items takes part in the work.
+    /// Whether the thread that takes items also works on them.
     takes_part: bool,
     state: Mutex<PendingState<T>>,
     has_changed: Condvar,
@@ -99,8 +99,8 @@ impl<'c, T> PendingItems<'c, T> {
         }
     }
 
-    /// Waits until fewer than `most` items are pending. Works on items meanwhile if this thread takes part, or while
-    /// others wait for memory. Returns false if no more items should be taken.
+    /// Waits until fewer than `most` items are pending. Meanwhile, works on items if `takes_part` is set or if other
+    /// threads wait for memory or requests. Returns false if no more items should be taken.
     fn wait_below(&self, most: usize, work: impl Fn(T)) -> bool {
         let mut state = self.state.lock().unpoisoned();
         while state.queue.len() + state.running >= most {
@@ -235,7 +235,7 @@ mod tests {
                 taken.fetch_add(1, Ordering::SeqCst);
             })
         };
-        // Later items end when the failure is known.
+        // Later items wait until the failure is known.
         let wait = || {
             while !has_failed.load(Ordering::SeqCst) {
                 thread::yield_now();

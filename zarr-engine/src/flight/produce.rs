@@ -27,7 +27,7 @@ pub(crate) fn produce_and_store<T: Send, E: Send>(
     thread::scope(|scope| {
         let queue = &queue;
         let _end = End(queue);
-        // The queue holds the reason why it ended.
+        // The queue holds the error or panic that ended it.
         let _ended: Result<(), ()> = each(count, makers, |number| {
             let item = make(number).map_err(|error| queue.stop(Stop::Error(error)))?;
             if queue.put(item)? == SenderState::Missing
@@ -189,7 +189,7 @@ mod tests {
             assert!(turns.iter().all(|turns| turns.load(Ordering::SeqCst) == 1), "{makers} {senders}");
             assert!(most.into_inner() <= senders.max(1), "{makers} {senders}");
         }
-        // All threads meet.
+        // The barrier opens only if all five senders run at the same time.
         let meeting = Barrier::new(5);
         let meet = |_| {
             meeting.wait();
@@ -205,7 +205,7 @@ mod tests {
         let produce_and_store = |making: usize, sending: usize| {
             let make = |number| {
                 made.fetch_add(1, Ordering::SeqCst);
-                // Later items end when the failure is known.
+                // Later items take so long that they end after the failure is known.
                 thread::sleep(Duration::from_millis(if number > making { 1000 } else { 0 }));
                 if number == making { Err("made") } else { Ok(number) }
             };
@@ -220,7 +220,7 @@ mod tests {
         let (error, made, sent) = produce_and_store(20, usize::MAX);
         assert!(error == "made" && made <= 22 && sent <= 20, "{made} {sent}");
         let (error, made, sent) = produce_and_store(usize::MAX, 20);
-        // The maximum number of items is being sent, waiting and being made.
+        // After the failure, only items that were already being made, waiting or being sent may be counted.
         assert!(error == "sent" && sent <= 21 + 4 && made <= 21 + 4 + 2 + 2, "{made} {sent}");
         let work = |making: usize, sending: usize| {
             let make = |number| {

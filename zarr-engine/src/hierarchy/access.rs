@@ -78,7 +78,7 @@ impl Access {
     }
 
     /// Returns a copy for a change of documents. In a store with conditional writes, a document is only replaced if it
-    /// is the one that was read first through this copy: otherwise writing it is [`Error::Conflict`].
+    /// has not changed since it was first read through this copy. Otherwise, writing it returns [`Error::Conflict`].
     pub(super) fn changing(&self) -> Result<Self, Error> {
         let seen = self.context.check_conditions(&*self.store)?.then(Seen::default);
         Ok(Self { seen, ..self.copied() })
@@ -91,8 +91,9 @@ impl Access {
         Ok(Self { seen, ..self.copied() })
     }
 
-    /// Returns whether the store was empty when this hierarchy was created, and no document was created since. Conditions
-    /// find those of other programs. Returns true only once, so that a repeated change reads them.
+    /// Returns whether this hierarchy was created in an empty store and has no documents yet. Then no documents need to
+    /// be read: conditional writes find those that other programs have created. Returns true only once, so that a
+    /// repeated change reads the documents.
     pub(super) fn is_new_hierarchy(&self) -> bool {
         self.has_versions() && self.new_groups.take_start()
     }
@@ -102,7 +103,7 @@ impl Access {
         self.seen.is_some()
     }
 
-    /// Runs a change until no other program changes the same documents at the same time. Fails after many conflicts.
+    /// Repeats a change until no other program changes the same documents at the same time. Fails after many conflicts.
     pub(super) fn until_stored<T>(&self, mut change: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
         let mut backoff = Backoff::new();
         loop {
@@ -316,7 +317,7 @@ impl Access {
         self.create(key, &encoded_at(key, zarr_json::to_vec_pretty(document).map_err(Into::into))?)
     }
 
-    /// Stores a new document. It is an [`Error::Conflict`] if it exists and the store has conditional writes.
+    /// Stores a new document. Returns [`Error::Conflict`] if the document exists and the store has conditional writes.
     pub(super) fn create(&self, key: &Key, text: &[u8]) -> Result<(), Error> {
         match self.seen {
             Some(_) => self.set_if(key, text.into(), &Condition::Missing),
@@ -369,10 +370,11 @@ impl Access {
         self.seen.iter().for_each(|seen| drop(seen.0.lock().unpoisoned().remove(key)));
     }
 
-    /// Notes the version of a document that was read; the outer `None` if it is missing.
+    /// Notes the version of a document that was read: `None` for a missing document, `Some(None)` for a document
+    /// without a version.
     fn note_seen(&self, key: &Key, version: Option<Option<&Version>>) {
         let Some(seen) = &self.seen else { return };
-        // A store without this version does not compare the document.
+        // A document without a version cannot be compared later.
         let Some(version) = version.map_or(Some(None), |version| version.cloned().map(Some)) else { return };
         seen.0.lock().unpoisoned().entry(key.clone()).or_insert(version);
     }

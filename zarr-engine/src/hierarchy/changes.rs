@@ -228,8 +228,8 @@ impl Hierarchy {
     ///
     /// # Errors
     ///
-    /// Same as [`Hierarchy::erase`]; [`Error::NotSupported`] if a chunk belongs to arrays of two formats, or might
-    /// because a document cannot be read, or if the store cannot list. In these cases, nothing is erased.
+    /// Same as [`Hierarchy::erase`]; [`Error::NotSupported`] if a chunk belongs to arrays of two formats, if it may
+    /// belong to two because a document cannot be read, or if the store cannot list. In these cases, nothing is erased.
     pub fn erase_keeping_other_formats(&self, path: impl AsNodePath) -> Result<Erasure, Error> {
         let path = self.path_to_write(path)?;
         self.erase_with(&path, OtherFormats::Keep)
@@ -293,7 +293,7 @@ impl Hierarchy {
         access.until_stored(|| self.inner.rules.create_arrays(&access.creating()?, &new))
     }
 
-    /// Runs a change of the document of an existing array until no other program changes it at the same time. The
+    /// Repeats a change of the document of an existing array until no other program changes it at the same time. The
     /// caller holds the lock of the node.
     pub(crate) fn change_document(
         &self,
@@ -365,7 +365,7 @@ impl DocumentChange<'_> {
         array_of(path, self.hierarchy.inner.rules.read_stored(&self.access, path)?)
     }
 
-    /// Rewrites the document. It is an [`Error::Conflict`] if another program changed it since it was read.
+    /// Rewrites the document. Returns [`Error::Conflict`] if another program changed the document since it was read.
     pub(crate) fn write_array_metadata(
         &self,
         path: &NodePath,

@@ -183,7 +183,7 @@ pub(super) fn detect(access: &Access, options: OpenOptions) -> Result<Option<Det
     detect_with(access, options, None)
 }
 
-/// Like [`detect`]. Given the key of the attributes of a root of v2, also reads them in the same batch.
+/// Like [`detect`]. If `attributes` is the key of the attributes of the root in v2, they are read in the same batch.
 fn detect_with(
     access: &Access,
     options: OpenOptions,

@@ -432,7 +432,7 @@ impl FormatRules for Draft {
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error> {
         if let Some((key, bytes, kind)) = self.stored(access, path)? {
             let mut document = self.decode(access, &key, &bytes)?;
-            // A document that cannot be read is not changed either.
+            // A document that cannot be parsed must not be changed.
             self.parse(access, &key, &document, kind)?;
             if let Some(members) = document.as_object_mut() {
                 members.insert("attributes", attributes);

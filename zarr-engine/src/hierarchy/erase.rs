@@ -20,8 +20,8 @@ pub struct Erasure {
 }
 
 /// Removes a node and all nodes below it: first from consolidated metadata, then its documents and those below it, then
-/// all other keys. If the node does not exist, removes the keys that an earlier call left. If there is nothing to
-/// erase, it is [`Error::NoNode`]. If documents of other formats do not allow it, nothing is erased.
+/// all other keys. If the node does not exist, removes the keys that an earlier call left. Returns [`Error::NoNode`] if
+/// there is nothing to erase. If documents of other formats do not allow it, nothing is erased.
 pub(super) fn erase(
     access: &Access,
     rules: &dyn FormatRules,
@@ -117,7 +117,7 @@ fn keys_below(
     target: &EraseTarget<'_>,
     other_formats: OtherFormats,
 ) -> Result<OwnedKeys, Error> {
-    // Without a document, only the names of keys can be used.
+    // If the node does not have a document, chunks are recognized only by the form of their keys.
     let needs_owners = other_formats == OtherFormats::Keep
         || (other_formats == OtherFormats::RefuseKeepingFiles && target.exists);
     if needs_owners {

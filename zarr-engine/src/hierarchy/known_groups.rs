@@ -35,7 +35,7 @@ struct Tree {
     groups: Vec<HashMap<String, usize>>,
 }
 
-/// The number of changes of the context before something was checked.
+/// The state of the context in which something was checked: the number of its changes until then.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct State(u64);
 

@@ -111,8 +111,9 @@ pub(super) fn may_have(listed: Option<&Directory>, key: &Key) -> bool {
 /// Erases chunks that would become elements of the new array, unless its folder was `listed` as empty. Returns the lock
 /// of the array if the store has locks: until the array has its document, no other program erases or creates it.
 ///
-/// If the folder contains a document of another format, the chunks stay, because they may belong to that format. It is
-/// [`Error::InTheWay`] if nodes lie below the array, and [`Error::Conflict`] if another program created it.
+/// If the folder contains a document of another format, the chunks stay, because they may belong to that format.
+/// Returns [`Error::InTheWay`] if nodes lie below the array, and [`Error::Conflict`] if another program created the
+/// array.
 pub(super) fn erase(
     access: &Access,
     rules: &dyn FormatRules,

@@ -22,7 +22,7 @@ impl Hierarchy {
         let path = self.path(path)?;
         match self.group(&path) {
             Err(Error::NoNode(_)) => {}
-            // v3 does not allow groups without a document, although they are read.
+            // v3 reads groups without a document but does not allow them, so the document is created.
             Ok(group) if group.is_implicit() && self.format() == Format::V3 => {}
             found => return found,
         }

@@ -53,7 +53,8 @@ pub(super) fn create(
     Err(in_the_way(&NodePath::root(), reason))
 }
 
-/// Returns whether a listing shows that a remote store is empty. That is one request, and documents take several.
+/// Returns whether a listing shows that a remote store is empty. The listing is one request, while reading the
+/// documents takes several.
 fn is_known_empty(access: &Access) -> Result<bool, Error> {
     if access.is_local() || !access.store.capabilities().listable {
         return Ok(false);

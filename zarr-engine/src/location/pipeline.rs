@@ -40,7 +40,7 @@ pub(super) fn open(registry: &Registry, location: &str) -> Option<Result<Arc<dyn
     Some(resolved(registry, location).and_then(|location| open_resolved(registry, &location)))
 }
 
-/// Opens the store of one step, whose input is a location. Fails if the plugin has no step.
+/// Opens the store of one step, whose input is a location. Fails if the plugin cannot be a step.
 pub(super) fn open_step(
     registry: &Registry,
     plugin: &StorePlugin,

@@ -78,8 +78,8 @@ pub(super) fn populate(bytes: &mut [u8]) {
     let before = bytes.as_ptr().addr().wrapping_neg() % PAGE;
     let Some(inside) = bytes.get_mut(before..) else { return };
     let size = inside.len() / PAGE * PAGE;
-    // SAFETY: these are pages of our own, whose contents the call does not change. Older systems do not support it and
-    // populate pages one by one.
+    // SAFETY: these are pages of our own, whose contents the call does not change. On older systems the call fails, and
+    // pages are populated when they are first written.
     unsafe { libc::madvise(inside.as_mut_ptr().cast(), size, libc::MADV_POPULATE_WRITE) };
 }
 

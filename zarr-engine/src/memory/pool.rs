@@ -31,7 +31,7 @@ impl BufferPool {
     /// Returns `size` bytes, and whether they are zeroed. Reused memory has undefined content. The memory returns to
     /// the pool when it is dropped.
     pub(crate) fn get(self: &Arc<Self>, size: usize) -> Result<(Memory, bool), OutOfMemory> {
-        // A piece is used for at least half.
+        // A piece is reused only if the request fills at least half of it.
         let largest = size.saturating_mul(2).saturating_add(1);
         let fits = |piece: &Memory| {
             piece.place != Allocation::Anywhere && (size..=largest).contains(&piece.capacity)

@@ -103,8 +103,8 @@ impl PartTarget for CheckedParts<'_, '_> {
     }
 }
 
-/// Returns the codec of a bytes-to-bytes step whose decoded bytes are the elements of the chunk, if it works in parts;
-/// the size of all elements, and of one, in bytes.
+/// Returns the codec of a bytes-to-bytes step whose decoded bytes are the elements of the chunk, if the codec works in
+/// parts; also returns the size of all elements and of one element in bytes.
 fn in_parts<'s>(pipeline: &Pipeline, step: &'s Step) -> Option<(&'s dyn InParts, usize, usize)> {
     let Step { work: Work::BytesToBytes(codec), decoded_size: Size::Exact(size), .. } = step else {
         return None;

@@ -3,7 +3,8 @@
 use zarr_spec::CodecError;
 use zarr_spec::host::pipeline::Step;
 
-/// An error, the name of the codec that failed, and the index of the inner chunk, if it is one of a whole shard.
+/// An error, the name of the codec that failed, and the index of the inner chunk that failed, if the codec decodes or
+/// encodes whole shards.
 #[derive(Debug)]
 pub(crate) struct StepError {
     pub(crate) codec: Option<String>,
@@ -11,7 +12,7 @@ pub(crate) struct StepError {
     pub(crate) source: CodecError,
 }
 
-/// An error of a codec, and the index of the inner chunk, if it is one of a whole shard.
+/// An error of a codec, and the index of the inner chunk that failed, if the codec decodes or encodes whole shards.
 #[derive(Debug)]
 pub(super) struct StepFault {
     pub(super) inner: Option<Vec<u64>>,

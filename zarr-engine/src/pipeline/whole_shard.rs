@@ -81,8 +81,8 @@ struct WholeShard<'s> {
 }
 
 impl WholeShard<'_> {
-    /// Calls `work` with the position of each inner chunk and its first element, until an error, to which it adds the
-    /// inner chunk.
+    /// Calls `work` with the position of each inner chunk and the position of its first element in the shard. Stops at
+    /// the first error, and adds the index of the inner chunk to it.
     fn for_each_inner_chunk(
         &self,
         mut work: impl FnMut(usize, usize) -> Result<(), StepFault>,
@@ -99,7 +99,7 @@ impl WholeShard<'_> {
         result
     }
 
-    /// Decodes an inner chunk of elements of a fixed size; without a range, fills its elements.
+    /// Decodes an inner chunk with elements of a fixed size, or fills it with the fill value if `range` is `None`.
     fn decode_fixed(
         &self,
         encoded: &[u8],
@@ -192,7 +192,7 @@ fn place(index: &[usize], strides: &[usize]) -> usize {
     index.iter().zip(strides).map(|(i, stride)| i * stride).sum()
 }
 
-/// The layout of an inner chunk in a shard in C order. It is the same for all inner chunks.
+/// The layout of inner chunks in a shard in C order, the same for all of them.
 #[derive(Debug)]
 struct InnerGeometry {
     /// The size of an element in bytes; 1 if it is variable.

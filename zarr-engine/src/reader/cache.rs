@@ -13,7 +13,8 @@ use crate::locks::{Claim, Claiming, hash};
 use crate::memory::{BufferPool, Fresh};
 use crate::stored::{CachedIndex, StoredArray};
 
-/// The number of a chunk that is not a shard, among the chunks of its value.
+/// The number under which a chunk that is not a shard is cached. Inner chunks of a shard have their positions as
+/// numbers.
 pub(super) const WHOLE: u64 = 0;
 
 /// The decoded chunks in the cache of an array's store, for one read.
@@ -118,7 +119,7 @@ impl<'r> CachedValue<'r> {
         if self.takes(number, size) { Fresh::get(size, self.all.memory) } else { None }
     }
 
-    /// Caches the elements of a chunk that was fetched after this was created.
+    /// Caches the elements of a chunk that was fetched after `self` was created.
     pub(super) fn keep(&self, number: u64, decoded: Fresh) {
         let CachedChunks { chunks, begun, is_full, .. } = self.all;
         if !chunks.insert_chunk(&self.name(number), decoded.into_bytes(), self.changes, *begun) {

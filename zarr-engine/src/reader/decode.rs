@@ -185,7 +185,8 @@ pub(crate) fn exact_size(pipeline: &Pipeline) -> Option<u64> {
     }
 }
 
-/// Returns the bytes of a decoded chunk from the first to the last requested element, if these are not all.
+/// Returns the range of a decoded chunk from the first to the last requested byte; `None` if it is the whole chunk or
+/// unknown.
 pub(super) fn needed_range(pipeline: &Pipeline, requests: &[ChunkRequest<'_, '_>]) -> Option<Range<usize>> {
     let size = decoded_size(pipeline)?;
     let mut part = size..0;

@@ -90,8 +90,8 @@ impl<'r> Read<'r> {
         Ok(batch)
     }
 
-    /// Returns the job for a chunk that is not a shard; `None` if several byte ranges of it are needed, so that it is
-    /// read separately.
+    /// Returns the job for a chunk that is not a shard; `None` if several byte ranges of the chunk are needed. Such a
+    /// chunk is read separately.
     fn job(&self, chunk: &RequestedChunk<'_, 'r>, pipeline: &Pipeline) -> Result<Option<Job<'r>>, Error> {
         let number = chunk.number;
         let Some(part) = Part::of(pipeline, chunk.requests) else { return Ok(Some(Job::Chunk(number))) };
@@ -443,7 +443,7 @@ struct Share<'b> {
     _holding: Holding,
     /// The maximum number of bytes in flight.
     in_flight: usize,
-    /// The maximum number of responses that are being decoded or waiting for it.
+    /// The maximum number of responses that are being decoded or wait to be decoded.
     decoding: usize,
     /// The largest expected response in bytes.
     largest: u64,
@@ -472,7 +472,7 @@ impl<'b> Share<'b> {
     }
 }
 
-/// Returns the bytes of a response. The store does not write them to an output.
+/// Returns the bytes of a response, which the store never writes to an output here.
 fn shared_bytes(got: &GetResult) -> &[u8] {
     match &got.contents {
         Contents::Shared(bytes) => bytes,

@@ -93,8 +93,9 @@ impl<'r> ShardRequests<'r> {
     }
 }
 
-/// Separates inner chunks that are shards: those to read as a whole, and, one by one, those to read by their own index.
-/// The latter are inner chunks of which only parts are needed, or all of them if decoded chunks are cached.
+/// Divides inner chunks that are shards into those to read as a whole and those to read through their own index. The
+/// latter are inner chunks of which only a part is needed, or all inner chunks if decoded chunks are cached; they are
+/// grouped by inner shard.
 pub(super) fn split_parts(
     inner: Vec<InnerChunk>,
     is_cached: bool,

@@ -24,16 +24,17 @@ const SMALL_SHARD: u64 = 2 << 20;
 /// Maximum size in bytes of a shard that is fetched in one request.
 const LARGEST_SHARD: u64 = 16 << 20;
 
-/// Larger shards are fetched in one request if they arrive in the time of this many round trips. The index and the inner
-/// chunks take two, and other requests fill the rest.
+/// Larger shards are fetched in one request if they arrive within this number of round trips. Reading the index and
+/// then the inner chunks takes two; the others cost little, because other requests are in flight meanwhile.
 const ROUND_TRIPS: u64 = 4;
 
-/// A shard is fetched whole if the inner chunks that are not needed are at most this fraction of it: the request for its
-/// index costs more.
+/// A shard is fetched whole if the inner chunks that are not needed take at most the size of the shard divided by this
+/// number. Fetching them costs less than a separate request for the index.
 const SUPERFLUOUS: u64 = 10;
 
-/// Codecs that compress often divide the size by this number. More requests are in flight then. Values that are larger
-/// are fetched completely; fewer of them are in flight after the first.
+/// The expected size of a compressed value is its decoded size divided by this number, because compression is often at
+/// least this good. A smaller expected size allows more requests in flight. Larger values are still fetched completely,
+/// and then fewer requests are in flight.
 pub(super) const COMPRESSION: u64 = 2;
 
 /// How a shard is fetched in one request.
@@ -121,12 +122,12 @@ pub(super) struct Outer<'r> {
 pub(super) struct OpenShard<'r> {
     pub(super) read: Arc<ShardRead<'r>>,
     pub(super) index: Arc<CachedIndex>,
-    /// Whether the index is from an earlier read, so that it may be out of date. It is used only if it lists stored
-    /// inner chunks, whose version is then compared.
+    /// Whether the index is from an earlier read, so that it may be out of date. Such an index is used only if it lists
+    /// inner chunks to fetch: the version of the fetched bytes shows whether the index is current.
     pub(super) is_cached: bool,
     /// The inner chunks to fetch, sorted by their ranges.
     pub(super) stored: Vec<InnerChunk>,
-    /// Whether the whole value is fetched instead of them, for the cache of the store.
+    /// Whether the whole value is fetched instead of single inner chunks, so that the cache of the store has all of it.
     pub(super) is_whole: bool,
 }
 
@@ -238,7 +239,8 @@ pub(super) fn most_in_one_request(hints: ReadHints, memory: u64) -> u64 {
 }
 
 impl<'r> OpenShard<'r> {
-    /// Returns the requests of the only inner chunk of a group; an empty list for several inner chunks.
+    /// Calls `work` with the requests for the only inner chunk of a group, or with an empty list if the group has
+    /// several inner chunks.
     pub(super) fn with_requests<R>(
         &self,
         group: &Range<usize>,

@@ -7,8 +7,9 @@ use zarr_spec::store::{CompletedRequest, Request, Responses, Store};
 use crate::request_limit::{RequestLimit, RequestPermit};
 use crate::stored::StoredArray;
 
-/// The requests of a group for each permit, if the operation has as many permits as the store benefits from. The end of a
-/// group is slower than the rest of it, and other operations get no permit before it.
+/// If the operation has as many permits as the store benefits from, a group has this number of requests per permit. At
+/// the end of a group fewer requests are in flight, so large groups are faster. But permits are only returned there,
+/// and other operations wait for them.
 const PER_PERMIT: usize = 16;
 
 /// Responses to requests that are sent in groups.

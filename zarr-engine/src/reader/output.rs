@@ -74,14 +74,14 @@ impl<'a> StridedMemory<'a> {
         (memory.size <= length).then_some(memory)
     }
 
-    /// Returns the memory of elements of `element_size` bytes. The first one is at `start`, and `strides` are the distances
-    /// of neighbours in bytes. `None` if a stride is negative, there is not one stride per dimension, or the size exceeds
-    /// that of an address.
+    /// Returns the memory of elements of `element_size` bytes. The first one is at `start`, and `strides` are the
+    /// distances of neighbours in bytes. `None` if a stride is negative, if there is not one stride per dimension, or
+    /// if the size in bytes exceeds [`usize::MAX`].
     ///
     /// # Safety
     ///
-    /// The elements are valid for writes for `'a`. For as long, no other code reads or writes them. What lies between them
-    /// may be used.
+    /// The elements are valid for writes for `'a`. During this time, no other code reads or writes them. Other code may
+    /// use the bytes between them.
     #[must_use]
     pub unsafe fn new(
         start: NonNull<u8>,
@@ -160,8 +160,8 @@ impl<'a> OutputRegion<'a> {
         let longer = memory.shape.iter().zip(&memory.strides).filter(|(length, _)| **length != 1);
         let strides: Vec<_> = longer.map(|(_, &stride)| stride).collect();
         let strides = wanted.spread_strides(rank, &strides);
-        // SAFETY: the memory is borrowed for as long as the region lives. All elements of the region are elements of it, and
-        // what lies between them is not touched.
+        // SAFETY: the memory is borrowed for as long as the region lives. All elements of the region are elements of
+        // the memory, and bytes between them are not touched.
         let shared = unsafe { Shared::of_elements(memory.start, memory.size) };
         let destination = Destination::Bytes(shared);
         Self { wanted, strides, size: memory.size, destination, is_zero: false, is_streamed: false }
@@ -183,8 +183,8 @@ impl<'a> OutputRegion<'a> {
             strides.push(stride);
         }
         let strides = wanted.spread_strides(rank, &strides);
-        // SAFETY: the view is borrowed for as long as the region lives. Its elements are in `size` bytes, because no stride
-        // is negative. Elements of the region are elements of the view: what lies between them is not touched.
+        // SAFETY: the view is borrowed for as long as the region lives. Its elements are in `size` bytes, because no
+        // stride is negative. Elements of the region are elements of the view, and bytes between them are not touched.
         let memory = unsafe { Shared::of_elements(NonNull::new(view.as_mut_ptr().cast())?, size) };
         let destination = Destination::Bytes(memory);
         Some(Self { wanted, strides, size, destination, is_zero: false, is_streamed: false })

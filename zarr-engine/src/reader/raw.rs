@@ -87,7 +87,7 @@ impl RawChunk<'_, '_> {
             Ok(Some(_)) => Err(self.wrong((size - rest) as u64)),
             Err(error) if is_too_large(&error) => {
                 let size = self.array.resolved.store.size(&self.array.key(self.chunk)?)?;
-                // A value of the right size exceeded the limit for all values.
+                // The value has the right size, so the error is about the limit for all values.
                 if size == Some(self.expected) {
                     return Err(error);
                 }

@@ -328,7 +328,7 @@ impl<'r> Read<'r> {
         found: &[(&[InnerChunk], Bytes)],
     ) -> Result<(), Error> {
         let decoded = found.iter().map(|(_, decoded)| decoded.len()).fold(0, usize::saturating_add);
-        // The copies do not exceed the size of the outputs.
+        // Only requested elements are copied, at most as many bytes as the outputs have.
         let outputs = requests.output_size();
         self.array.for_each(found.len(), decoded.min(outputs), |number| {
             let (same, decoded) = &found[number];

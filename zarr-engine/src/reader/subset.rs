@@ -126,8 +126,8 @@ impl StoredArray {
     }
 }
 
-/// Returns the bytes of all responses, if they belong to one state of the value: that of the index, and with the
-/// expected size.
+/// Returns the bytes of all responses; `None` unless they come from one state of the value, which is that of the index
+/// and has the expected size, where these are known.
 fn of_one_state(
     responses: Vec<Option<Response>>,
     of_index: Option<&State>,

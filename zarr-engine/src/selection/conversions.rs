@@ -33,7 +33,7 @@ conversions! { Selection:
     subset: &ArraySubset => Self::from(subset.ranges()),
     ranges: &[Range<u64>] => Self::Orthogonal(ranges.iter().cloned().map(DimensionSelection::from).collect()),
     ranges: Vec<Range<u64>> => Self::from(&ranges[..]),
-    // One entry is along the first dimension.
+    // A single entry selects along the first dimension.
     range: Range<u64> => Self::from((range,)),
     range: RangeFrom<u64> => Self::from((range,)),
     range: RangeInclusive<u64> => Self::from((range,)),

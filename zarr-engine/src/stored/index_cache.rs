@@ -65,7 +65,7 @@ impl CachedIndex {
         self.size
     }
 
-    /// Notes that the whole value is fetched for the cache of the store. Returns whether it was before.
+    /// Notes that the whole value is fetched for the cache of the store. Returns whether this was noted before.
     pub(crate) fn set_retained(&self) -> bool {
         self.is_retained.swap(true, Ordering::Relaxed)
     }

@@ -18,7 +18,7 @@ impl StoredArray {
     /// context requires them.
     pub(crate) fn get_to_change(&self, chunk: &[u64], output: &mut Output<'_>) -> Result<OldValue, Error> {
         let is_conditional = self.context().check_conditions(&*self.resolved.store)?;
-        // The value may be stored under another key than the new one.
+        // The old value of a zero-dimensional array may have another key than the new one, so no condition applies.
         if !is_conditional || self.place.scalar_key.is_some_and(|_| chunk.is_empty()) {
             let found = self.get_once(chunk, ByteRange::Full, output)?;
             return Ok(OldValue { found, condition: None });
@@ -72,7 +72,7 @@ impl StoredArray {
             let written = match (value, condition) {
                 (Some(value), condition) => store.set_if(key, value.into(), condition),
                 (None, Condition::Unchanged(version)) => store.erase_if(key, version),
-                // The chunk was missing, and is.
+                // The chunk was missing, so there is nothing to erase.
                 (None, Condition::Missing) => return Ok(true),
             };
             match written {

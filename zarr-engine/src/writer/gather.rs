@@ -46,7 +46,7 @@ impl ChunkElements<'_> {
         match existing {
             Some(elements) if elements.len() == size => {
                 target.copy_from_slice(elements);
-                // Strict mode refuses to read these bytes. Writing replaces them with valid ones.
+                // Lenient even in strict mode, because writing replaces stored forms that strict mode refuses to read.
                 let settled = pipeline.array.data_type.settle(target, Mode::Lenient);
                 settled.map_err(|invalid| CodecError::corrupt(invalid.to_string()))?;
             }
@@ -61,7 +61,7 @@ impl ChunkElements<'_> {
         Ok((!is_fill(pipeline, target)).then_some(size))
     }
 
-    /// Returns the elements of a whole chunk, each run of which can be gathered independently.
+    /// Returns the elements of a whole chunk as runs that can be gathered independently.
     pub(super) fn in_slabs<'s>(&'s self, pipeline: &'s Pipeline) -> Option<GatheredSlabs<'s>> {
         let Source::Fixed(source) = self.source else { return None };
         let slabs = Slabs::new(pipeline, self.piece)?;

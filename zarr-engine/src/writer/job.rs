@@ -45,7 +45,8 @@ pub(super) struct Job<'j> {
     pub(super) chunk: &'j [u64],
     pub(super) pipeline: &'j Pipeline,
     pub(super) elements: &'j ChunkElements<'j>,
-    /// Whether all elements of the chunk that other programs may write are written, so that its old value is not needed.
+    /// Whether the written elements replace all elements of the chunk that may hold data, so that its old value is not
+    /// needed.
     pub(super) is_whole: bool,
     /// Whether some elements of the chunk inside of the array are not written.
     pub(super) is_part: bool,

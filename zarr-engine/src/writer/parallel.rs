@@ -86,7 +86,7 @@ impl StartedEncoding<'_> {
         mut put: impl FnMut(EncodedInner) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let encoding = self.encoding;
-        // This runs again if the chunk needs more memory than expected.
+        // `run` is called again if the chunk needs more memory than expected.
         *encoding.progress.lock().unpoisoned() = EncodedChunks::default();
         (self.start)();
         let result = encoding.put_all(stages, &mut put);
@@ -102,7 +102,8 @@ impl<'s> Encoding<'s> {
         Self { encoder, budget, work, progress: Mutex::default(), has_more: Condvar::new() }
     }
 
-    /// Calls `write` with the encoding. Other threads help once it runs. The caller holds no lock and no memory.
+    /// Calls `write` with the encoding. Other threads help once `write` calls [`StartedEncoding::run`]. The caller
+    /// holds no lock and no memory.
     pub(super) fn on<R>(
         &self,
         encode_on: EncodeOn,

@@ -35,7 +35,7 @@ pub(in crate::hierarchy) fn with_encoding(registry: &Registry, name: &str) -> Re
     Ok(EntryPoint::new().with_metadata_encoding(document, key_suffix))
 }
 
-/// Returns how the entry point of an existing hierarchy differs from `wanted`. It may have more extensions.
+/// Returns how the entry point of an existing hierarchy differs from `wanted`. Additional extensions do not count.
 pub(in crate::hierarchy) fn difference(found: &EntryPoint, wanted: &EntryPoint) -> Option<String> {
     // The `type` is only a human-readable label.
     let is_same = |one: &ExtensionDocument, other: &ExtensionDocument| {

@@ -48,8 +48,8 @@ impl V3 {
         self.locked_if(access, read, |copies| !copies.is_empty())
     }
 
-    /// Returns the result of `read`. If it has consolidated metadata, those of this store are locked until the guard is
-    /// dropped.
+    /// Returns the result of `read`. If the result contains consolidated metadata, the consolidated metadata of this
+    /// store are locked until the guard is dropped.
     pub(super) fn locked_if<'a, T>(
         &self,
         access: &'a Access,
@@ -61,7 +61,7 @@ impl V3 {
         if guard.is_some() || !has_copies(&found) {
             return Ok((found, guard));
         }
-        // Another thread may have changed them before the lock was acquired.
+        // Another thread may have changed the metadata before the lock was acquired, so they are read again.
         let guard = access.lock_consolidated();
         Ok((read()?, guard))
     }
@@ -113,8 +113,9 @@ impl V3 {
         Ok(())
     }
 
-    /// Copies changed documents as they are stored now, because other programs may have changed them since. Consolidated
-    /// metadata are read before the documents: another program that changes a document later updates them later, too.
+    /// Copies changed documents as they are stored now, because other programs may have changed them since.
+    /// Consolidated metadata are read before the documents: if a program changes a document later, it also updates the
+    /// consolidated metadata later.
     fn write_new_copies(&self, access: &Access, changes: &[Change<'_>]) -> Result<(), Error> {
         let access = access.changing()?;
         let mut above = BTreeSet::new();

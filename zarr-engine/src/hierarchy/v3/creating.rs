@@ -97,7 +97,7 @@ impl V3 {
             groups.iter().chain(new).map(|(path, encoded)| (*path, Some(&encoded.document))).collect();
         let copies = copies_of(above.into_iter(), &changes)?;
         let _locks = erase_leftovers()?;
-        // The groups above one node are written from the top down.
+        // For one node, the groups above it are written one after another, from the top down.
         let concurrency = if new.len() > 1 { access.store.read_hints().max_concurrency } else { 1 };
         flight::each(groups.len(), concurrency, |number| {
             let (path, encoded) = &groups[number];

@@ -120,7 +120,7 @@ impl Level {
             let key = folder.key("zarr.json")?;
             let identified = match access.get_json(&key, DocumentKind::V3) {
                 Ok(Some(document)) => identify(&document).ok(),
-                // A damaged document is one of a node that cannot be read.
+                // A document that cannot be read counts as a node of v3, which is listed as unreadable.
                 _ => Some(Identified::V3),
             };
             let is_of_v3 = matches!(identified, Some(Identified::V3));

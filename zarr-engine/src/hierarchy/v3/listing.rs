@@ -17,7 +17,7 @@ use crate::hierarchy::rules::{FormatRules, FoundArray, FoundNode, array_of, not_
 pub(super) enum Listed<'a> {
     Read(Value),
     Stored(&'a Key, &'a [u8]),
-    /// The error of the store, which cannot read it.
+    /// The store failed to read the document.
     Failed(Error),
     /// The name of the node is not allowed. Opening the node returns the reason.
     Unreadable,
@@ -95,7 +95,8 @@ pub(super) fn listed<T: Send>(
     nodes_at(access, paths_below(access, groups, prefix)?, made)
 }
 
-/// Calls `made` for each of `paths` that has a document or is read as a group without one. An unreadable document does not affect the others.
+/// Calls `made` for each of `paths` that has a document or is read as a group without one. An unreadable document does
+/// not affect the others.
 pub(super) fn nodes_at<T: Send>(
     access: &Access,
     paths: Vec<NodePath>,
