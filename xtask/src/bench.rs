@@ -258,7 +258,7 @@ fn environment_of_copying(
 fn install_package(workspace: &Workspace, output: &Path, interpreter: &Path) -> Result<(), String> {
     let package = Package::in_environment(workspace, interpreter.to_owned(), output, "release");
     finish("build", package.build()?)?;
-    // The wheel exists now.
+    // `package.install` needs the wheel, which exists only now.
     finish("install", package.install()?)
 }
 

@@ -19,7 +19,8 @@ use crate::{Failure, say};
 /// The stored inputs, in one folder for each target.
 const CORPUS: &str = "fuzz/corpus";
 
-/// A target that runs many processes for each input and limits the time of each. All of them share a longer limit.
+/// A target that runs many processes for each input, and limits the time of each process. The limit for the whole input
+/// is longer.
 const PROGRAM: &str = "program";
 const PROGRAM_TIMEOUT: &str = "-timeout=300";
 

@@ -38,7 +38,7 @@ struct Run<'a> {
     /// The absolute path of the target folder.
     target: PathBuf,
     counts: Counts,
-    /// Whether packages are compiled as a registry does.
+    /// Whether each package is compiled as `cargo publish` does before an upload.
     is_verifying: bool,
     /// Whether tests with a long variant run it.
     is_long: bool,
@@ -52,8 +52,8 @@ enum Work {
     Tests,
 }
 
-/// The steps in order. The names are arguments of the command. `features` comes before the tests, because it builds
-/// programs that they start with other features.
+/// The steps in order. The names are arguments of the command. `features` comes before the tests, because tests start
+/// programs that this step builds with fewer features.
 const STEPS: &[(&str, Work)] = &[
     ("format", Work::Step(format)),
     ("tidy", Work::Step(tidy_step)),
@@ -91,7 +91,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// This step alone.
+    /// Returns options that run only this step.
     pub(crate) fn only(step: &str) -> Self {
         Self { steps: vec![step.to_owned()], verify: false, long: false }
     }
@@ -240,7 +240,8 @@ fn format(run: &mut Run<'_>) -> Result<Outcome, String> {
     finish(&mut run.cargo(&["fmt", "--all", "--check"]))
 }
 
-/// A package that compiles C++ with all features, which no other package needs. `cargo xtask bench --peers` builds it.
+/// A package that compiles C++ if all features are enabled. No other package needs a C++ compiler.
+/// `cargo xtask bench --peers` builds it.
 const WITH_CPLUSPLUS: [&str; 2] = ["--exclude", "zarr-peers-zarrs"];
 
 fn clippy(run: &mut Run<'_>, features: &[&str]) -> Result<Outcome, String> {

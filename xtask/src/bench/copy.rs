@@ -44,7 +44,7 @@ pub(crate) struct Copying<'a> {
     pub(crate) case: &'a Case,
     pub(crate) places: &'a Places,
     pub(crate) source: &'a Path,
-    /// The folder that does not exist yet.
+    /// The folder that the command creates.
     pub(crate) target: &'a Path,
 }
 
@@ -136,7 +136,8 @@ fn columns(shape: &[u64]) -> Vec<u64> {
     lengths.map(|(dimension, &length)| if dimension == 0 { length } else { (length / 32).max(1) }).collect()
 }
 
-/// Returns chunks that one pass writes: of sixteen planes, a quarter as long along the other dimensions.
+/// Returns chunks for a copy in one pass: 16 planes thick, and a quarter as long as the array along the other
+/// dimensions.
 fn blocks(shape: &[u64]) -> Vec<u64> {
     let lengths = shape.iter().enumerate();
     lengths.map(|(dimension, &length)| if dimension == 0 { 16 } else { (length / 4).max(1) }).collect()

@@ -29,17 +29,17 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Returns a length of an array.
+    /// Returns the length of an array in one dimension, given the length at full size.
     pub(crate) fn length(self, length: u64) -> u64 {
         if self.is_quick { length / 4 } else { length }
     }
 
-    /// Returns a number of slow operations.
+    /// Returns the number of slow operations, given the number at full size.
     pub(crate) fn few(self, count: usize) -> usize {
         if self.is_quick { count / 10 } else { count }
     }
 
-    /// Returns a number of objects.
+    /// Returns the number of objects, given the number at full size.
     pub(crate) fn count(self, count: u64) -> u64 {
         if self.is_quick { count / 20 } else { count }
     }

@@ -28,7 +28,7 @@ pub(crate) struct Report {
     pub(crate) cases: Vec<CaseReport>,
 }
 
-/// A program that took part.
+/// A program of the comparison, with its version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Version {
     pub(crate) name: String,

@@ -12,7 +12,7 @@ use super::programs::{Places, Program};
 #[derive(Debug)]
 pub(crate) struct Runner {
     child: Child,
-    /// Closed to end the program.
+    /// The standard input of the program, which ends when this is closed.
     questions: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }

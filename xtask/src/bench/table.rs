@@ -8,10 +8,10 @@ use super::group::Group;
 use super::report::{CaseReport, Outcome, Report};
 use super::statistics::geometric_mean;
 
-/// The aim for requests and bytes relative to the peer with the fewest.
+/// The maximum number of requests or bytes of this engine, relative to the peer with the fewest.
 const MOST: f64 = 1.1;
 
-/// The speed relative to a peer from which on the engine may use more requests or bytes.
+/// If this engine is at least this number of times as fast as that peer, it may use more requests or bytes.
 const FAST: f64 = 1.3;
 
 /// Returns all tables with their heading.
@@ -296,7 +296,7 @@ fn requests(report: &Report) -> String {
     )
 }
 
-/// Returns the count of this engine relative to that of the peer with the smallest, and the peer.
+/// Returns the count of this engine relative to the smallest count of a peer, and the name of that peer.
 fn economy(report: &Report, case: &CaseReport, count: impl Fn(&str) -> Option<u64>) -> String {
     let fewest = report.peers().filter_map(|peer| Some((peer, count(peer)?))).min_by_key(|(_, count)| *count);
     let (Some(ours), Some((peer, fewest))) = (count(report.ours()), fewest) else { return "–".to_owned() };

@@ -1,5 +1,5 @@
 //! The tests of all crates. They take most of the time and less than half of the processors, because many wait for
-//! programs that they start. So they run in the background, beside the steps that follow.
+//! programs that they start. So they run in the background, at the same time as the steps that follow.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -91,7 +91,8 @@ impl Running {
         Ok((Outcome::Failed(self.command), seconds))
     }
 
-    /// Returns the time from the start to the last output. The tests may have ended before anybody waited for them.
+    /// Returns the time from the start to the last output. The tests may have ended before this program began to wait
+    /// for them.
     fn seconds(&self) -> io::Result<f64> {
         let end = fs::metadata(&self.output)?.modified()?;
         Ok(end.duration_since(self.start).unwrap_or_default().as_secs_f64())

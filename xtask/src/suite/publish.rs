@@ -1,4 +1,4 @@
-//! A publication of all crates up to the upload. It asks the registry, so it needs the network.
+//! A publication of all crates without the upload. It asks the registry, so it needs the network.
 
 use super::{Outcome, Run, shown};
 
@@ -29,7 +29,8 @@ pub(super) fn step(run: &mut Run<'_>) -> Result<Outcome, String> {
     })
 }
 
-/// Returns whether a package has warnings. Other checks compile it with the features that the rest of the workspace needs.
+/// Returns whether a package has warnings. Other checks may miss them, because they compile the package with all
+/// features that the rest of the workspace needs.
 fn has_warning(messages: &[&str]) -> bool {
     messages.iter().any(|line| line.starts_with("warning: "))
 }

@@ -117,7 +117,7 @@ fn segments_of(module: &str) -> Vec<String> {
     module.split("::").filter(|segment| !segment.is_empty()).map(str::to_owned).collect()
 }
 
-/// Returns whether `inner` is `outer` or a module inside it. The root is only within itself.
+/// Returns whether `inner` is `outer` or a module inside it. The root does not count as a module that contains others.
 fn is_within(inner: &str, outer: &str) -> bool {
     inner
         .strip_prefix(outer)

@@ -7,10 +7,10 @@ use super::{Finding, code_of, shown};
 use crate::rust_source::has_word;
 use crate::workspace::Workspace;
 
-/// The files and folders that may contain `unsafe`: copy kernels, their memory, shared outputs, numbers as bytes, codecs
-/// that call C, a database that is mapped into memory, the plugin ABI, a counting allocator, test buffers next to guard pages, tests that trace a program, a
-/// test of a structure as an element, the memory of Python objects, and calls of C and of zarrs in the comparison with
-/// peers.
+/// The files and folders that may contain `unsafe`: copy kernels, their memory, shared outputs, numbers as bytes,
+/// codecs that call C, a database that is mapped into memory, the plugin ABI, a counting allocator, test buffers next
+/// to guard pages, tests that trace a program, a test of a structure as an element, the memory of Python objects, and
+/// calls of C and of zarrs in the comparison with peers.
 const UNSAFE_ALLOWED: &[&str] = &[
     "zarr-engine/src/copy",
     "zarr-engine/src/element.rs",

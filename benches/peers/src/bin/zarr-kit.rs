@@ -41,7 +41,7 @@ impl Program for ZarrKit {
             Operation::ReadKept => {
                 let array = open(&case, &context)?;
                 let bytes = array.read(&Selection::All)?.bytes().len();
-                // As the documentation recommends for reused memory. NumPy also uses huge pages.
+                // The documentation recommends `Memory` for memory that is reused. It uses huge pages, as NumPy does.
                 let mut kept = Memory::zeroed(bytes)?;
                 Box::new(move || read_kept(&case, &context, &mut kept))
             }
@@ -84,7 +84,7 @@ fn store(case: &Case, below: &str, context: &Context) -> Result<Arc<dyn Store>, 
     Ok(open_store(context.registry(), &store.to_string())?)
 }
 
-/// Opens the array. Like the other programs, it is told the format.
+/// Opens the array in the given format. The runners of the other programs also get the format.
 fn open(case: &Case, context: &Context) -> Result<Array, Failure> {
     let is_v2 = case.array_folder().join(".zarray").exists();
     let format = if is_v2 { Format::V2 } else { Format::V3 };
