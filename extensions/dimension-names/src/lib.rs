@@ -14,7 +14,7 @@ use zarr_spec::{Creation, Example, Identifiers, Invalid, counted};
 
 zarr_spec::register!(
     ExtensionPlugin::new(
-        // Final v3 has a member instead.
+        // Final v3 has the member `dimension_names` instead of this extension.
         Identifiers::uri("https://zarr-kit.example/spec/extensions/dimension-names/1.0"),
         &create,
     )

@@ -36,12 +36,12 @@ pub struct OriginGrid {
     axes: Vec<Axis>,
 }
 
-/// The start of one dimension.
+/// Where the array starts in the chunks along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Axis {
     /// The number of the first chunk in the coordinates of the grid.
     first: i64,
-    /// The number of elements of that chunk before the array.
+    /// The number of elements of the first chunk that lie before the array.
     before: u64,
 }
 
@@ -89,7 +89,8 @@ impl OriginGrid {
     }
 }
 
-/// Returns the start of a dimension and its number of chunks; `None` if a coordinate does not fit.
+/// Returns the start of the array along a dimension, and the number of chunks; `None` if a coordinate does not fit
+/// into 64 bits.
 fn axis(array: u64, chunk: u64, origin: i64) -> Option<(Axis, u64)> {
     let wide_origin = i128::from(origin);
     let wide_chunk = i128::from(chunk);
@@ -176,7 +177,7 @@ struct OriginConfiguration {
     origin: Vec<i64>,
 }
 
-/// Creates the grid. In the draft, `type` next to the extension names it.
+/// Creates the grid. In the draft, the member `type` next to `extension` names the grid.
 fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> {
     match creation.type_name {
         Some(Value::String(name)) if name == "origin" => {}

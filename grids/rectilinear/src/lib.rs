@@ -148,7 +148,7 @@ impl Axis {
                 if runs.last().is_none_or(|run| run.length != length) {
                     runs.push(Run { chunk, start: end, length });
                 }
-                // The end of the array is at most 2^64, so ends beyond it can be cut off.
+                // An array ends at `u64::MAX` at most, so a larger end of the chunks may saturate.
                 end = length.checked_mul(count).and_then(|more| end.checked_add(more)).unwrap_or(u64::MAX);
                 chunk = chunk.saturating_add(count);
             }
@@ -237,7 +237,7 @@ fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<Arc<dyn ChunkG
     Ok(Arc::new(RectilinearGrid::new(array_shape, &lengths?)?))
 }
 
-/// Checks `type` next to the extension, which names the grid in the draft.
+/// Checks the member `type` next to `extension`, which names the grid in the draft.
 fn check_type(creation: &Creation<'_>) -> Result<(), Invalid> {
     match creation.type_name {
         Some(Value::String(name)) if name == "rectilinear" => Ok(()),

@@ -54,11 +54,11 @@ impl FanoutKeyEncoding {
         Ok(Self { digits: max_children.ilog10() as usize })
     }
 
-    /// Returns the index of the next dimension in the parts of a key.
+    /// Reads the chunk index along the next dimension from the parts of a key.
     fn next_index<'k>(&self, parts: &mut impl Iterator<Item = &'k str>) -> Option<u64> {
         let more: usize = parts.next()?.parse().ok()?;
         let mut digits = String::new();
-        // An index has at most 20 digits, and a group at least 2.
+        // The count comes from the key, so it is limited: an index has at most 20 digits, and a group at least 2.
         for _ in 0..=more.min(u64::MAX.ilog10() as usize) {
             digits.push_str(parts.next()?);
         }

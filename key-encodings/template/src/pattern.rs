@@ -1,4 +1,4 @@
-//! A template for a number of dimensions.
+//! A template for arrays with a fixed number of dimensions.
 
 use std::fmt::Write as _;
 
@@ -55,7 +55,7 @@ impl Pattern {
         self.numbers.push(Number { before: std::mem::take(&mut self.end), dimension, width });
     }
 
-    /// Checks that all chunks have keys, and different ones.
+    /// Checks that every chunk has a valid key, and that no two chunks have the same key.
     fn check(self, rank: usize) -> Result<Self, Invalid> {
         if self.numbers.len() != rank || rank == 0 {
             let count = self.numbers.len();
@@ -103,8 +103,8 @@ impl Pattern {
     }
 }
 
-/// Returns the number of digits in front of `next`. `next` may begin with digits itself, which end at its first other
-/// character.
+/// Returns the number of digits before `next`. If `next` itself begins with digits, they are the last digits before
+/// the first other character of `text`, and are not counted.
 fn digits_before(text: &str, next: &str) -> Option<usize> {
     let not_a_digit = |character: char| !character.is_ascii_digit();
     text.find(not_a_digit)?.checked_sub(next.find(not_a_digit)?)

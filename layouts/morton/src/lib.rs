@@ -83,8 +83,8 @@ impl ArrayToArrayCodec for Morton {
     }
 }
 
-/// Creates the layout. In the draft, `type` next to the extension names it. With at most one dimension,
-/// elements do not move.
+/// Creates the layout. In the draft, the member `type` next to `extension` names the layout. With at most one
+/// dimension, elements do not move.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
     let NoConfiguration {} = creation.parse()?;
     match creation.type_name {

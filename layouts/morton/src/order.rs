@@ -104,7 +104,7 @@ pub(crate) struct Half {
     distance: usize,
 }
 
-/// Returns the bits that are not 0 in all codes, highest first.
+/// Returns the bits that are 1 in the code of at least one element, highest first.
 fn halves(shape: &[u64], strides: &[usize]) -> Vec<Half> {
     let longest = shape.iter().max().copied().unwrap_or(1);
     let levels = (0..u64::BITS - (longest - 1).leading_zeros()).rev();
@@ -117,7 +117,8 @@ fn halves(shape: &[u64], strides: &[usize]) -> Vec<Half> {
     levels.flat_map(of_level).collect()
 }
 
-/// Visits the elements of the box of size `left` at `position`, in elements per dimension.
+/// Visits the elements of the box that starts at `position` and that `halves` divide. `left` is the number of
+/// elements from the start of the box to the end of the chunk, along each dimension.
 fn visit_box(halves: &[Half], left: &mut [u64], position: usize, visit: &mut impl FnMut(usize)) {
     let Some((half, finer)) = halves.split_first() else { return visit(position) };
     visit_box(finer, left, position, visit);

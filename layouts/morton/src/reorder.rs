@@ -4,7 +4,7 @@ use zarr_spec::{CodecError, Output};
 
 use crate::order::Order;
 
-/// Size of an offset of elements of variable size.
+/// The size in bytes of one offset.
 const OFFSET: usize = size_of::<u64>();
 
 /// Reorders `count` elements of `size` bytes to Z-order.

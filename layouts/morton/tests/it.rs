@@ -225,7 +225,7 @@ fn alternating_shapes_do_not_interfere() {
     }
 }
 
-/// The order of such a chunk is not cached but computed each time.
+/// The order of a chunk with more than 2^22 elements is not cached but computed each time.
 #[test]
 fn a_chunk_of_many_elements_has_the_same_order() {
     let shape = [2100, 2003];

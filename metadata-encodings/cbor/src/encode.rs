@@ -60,7 +60,7 @@ fn number(number: &Number, bytes: &mut Vec<u8>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Splits an integer of up to 128 bits into whether it is negative, and itself or -1 minus itself. `None` for
+/// Returns whether an integer of up to 128 bits is negative, and then `n`, or `-1 - n` for a negative `n`. `None` for
 /// `-0`.
 fn integer(number: &Number) -> Option<(bool, u128)> {
     let text = number.text();
