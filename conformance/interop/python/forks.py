@@ -62,7 +62,7 @@ def answer(connection: socket.socket) -> None:
 
 
 def run_script(arguments: list[str]) -> None:
-    """Runs a script as Python does that was started with it, and exits."""
+    """Runs a script as `python SCRIPT` would, and exits."""
     import runpy
     import traceback
 

@@ -50,7 +50,7 @@ macro_rules! counted {
                     self.count("get_many", 1).get_many(requests, budget)
                 }
 
-                // Conditional writes count like others.
+                // Conditional writes and erasures count as `set` and `erase`.
                 fn set_if(
                     &self,
                     key: &Key,

@@ -50,7 +50,7 @@ pub const DRAFT_TYPES: &[Type] =
     &[Type::Bool, Type::UInt8, Type::Int16, Type::Raw24, Type::Float32, Type::Int64, Type::Complex128];
 
 impl Type {
-    /// Returns the bytes of an element, and of a unit with a byte order; `None` for text.
+    /// Returns the size in bytes of an element, and of the units that a byte order applies to; `None` for text.
     #[must_use]
     pub fn size(self) -> Option<(usize, usize)> {
         match self {

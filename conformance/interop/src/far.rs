@@ -20,9 +20,9 @@ pub struct Trips {
     pub batches: Vec<usize>,
     /// Requests outside of batches, except writes of values.
     pub alone: usize,
-    /// The maximum number of those in flight at the same time.
+    /// Maximum number of requests outside of batches in flight at the same time, except writes of values.
     pub alone_at_once: usize,
-    /// Requests of batches that were started.
+    /// Requests of batches that a thread has sent.
     pub begun: usize,
     /// Maximum number of requests of batches in flight.
     pub in_flight: usize,
@@ -74,7 +74,7 @@ struct Gathering {
 }
 
 impl Gathering {
-    /// Waits until enough requests are in flight, of which there are `here` now, or until the time limit.
+    /// Waits until enough requests are in flight, or until the time limit. `here` requests are in flight now.
     fn wait(&self, here: usize) {
         let mut wanted = locked(&self.wanted);
         if here >= *wanted {
@@ -138,7 +138,7 @@ impl FarStore {
         *locked(&self.0.sets.wanted) = writes;
     }
 
-    /// As [`Self::gather`], for single requests that are not writes of values, such as reads outside of a batch.
+    /// Like [`Self::gather`], for single requests that are not writes of values, such as reads outside of a batch.
     pub fn gather_alone(&self, requests: usize) {
         *locked(&self.0.alone.wanted) = requests;
     }

@@ -2,7 +2,8 @@
 
 use zarr_kit::{DimensionSelection, Selection};
 
-/// Returns the positions of the selected elements in C order, in the order of the result.
+/// Returns the position of each selected element among all elements in C order. The positions have the order of the
+/// result.
 ///
 /// # Panics
 ///

@@ -113,7 +113,7 @@ fn sized(item: &[u8]) -> Vec<u8> {
 fn float(size: usize, number: f64) -> Vec<u8> {
     match size {
         2 => {
-            // The exponents of the numbers that occur are 0, 15 or 31.
+            // Only NaN, infinities, 0 and 1 occur, with either sign.
             let bits: u16 = match number {
                 number if number.is_nan() => 0x7E00,
                 number if number.is_infinite() => 0x7C00,

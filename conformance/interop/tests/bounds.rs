@@ -36,7 +36,7 @@ fn monotonous(size: u64, codec: &Codec<'_>) -> Vec<u8> {
     get_value(&*store, &key("a/0"), usize::MAX).unwrap().unwrap().into()
 }
 
-/// Codecs whose encoded size depends only on the data.
+/// Codecs that do not declare a maximum encoded size, because it depends on the data.
 const UNBOUNDED: &[&str] = &["bz2", "gzip", "lzma", "zlib"];
 
 #[test]
@@ -53,7 +53,8 @@ fn an_undeclared_intermediate_size_is_limited_to_twice_the_chunk_plus_one_mebiby
     }
 }
 
-/// Incompressible bytes grow only a little with each codec. A codec that widens elements raises the limit.
+/// Incompressible bytes grow only a little with each codec, so they stay below the limit on intermediate sizes. A
+/// codec that widens elements raises the limit.
 #[test]
 fn incompressible_bytes_pass_through_several_codecs() {
     let mut random = Random::new(1);
@@ -103,7 +104,7 @@ fn a_document_of_many_small_values_fails_with_the_limit_and_takes_little_memory(
         let message = result.unwrap_err();
         let limit = format!("more than {} bytes", 4 * document.len() + (1 << 20));
         assert!(message.contains(&limit) && message.contains("four times"), "{part} {message}");
-        // A list is copied when it grows.
+        // A list is copied when it grows, so both copies count.
         assert!(taken < 7 * document.len(), "{part} {}", taken / document.len());
     }
 }

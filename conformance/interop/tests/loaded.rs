@@ -15,7 +15,7 @@ use zarr_kit::spec::plugin::PluginKind;
 use zarr_kit::spec::store::get_value;
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, json, open_store};
 
-// Linked as well, so that the same plugins exist both ways.
+// The library is also linked, so that the same plugins exist linked and loaded.
 use zarr_conformance_library as _;
 
 /// The rules that fail through the ABI: plugin, rule and reason. The list must match exactly.

@@ -73,8 +73,8 @@ fn an_open_array_takes_less_than_4_kib() {
     assert!(bytes < MOST_BYTES, "{bytes} bytes for each array, expected less than {MOST_BYTES}");
 }
 
-/// The state that a read leaves behind for the next one is small, too: buffers of workers are freed with the
-/// chunks they are for.
+/// A read also leaves little state for the next one: the buffers of workers are freed with the chunks that they are
+/// for.
 #[test]
 fn reading_a_missing_chunk_adds_less_than_4_kib_to_an_open_array() {
     let selection = Selection::parse("0:2,0:2,0:2", &[1000, 1000, 1000]).unwrap();
@@ -90,7 +90,7 @@ fn costs(work: impl Fn(&Hierarchy)) -> [[usize; 2]; 3] {
         let (store, hierarchy) = hierarchy(groups, arrays);
         drop(store.take());
         let requests = requests(|| work(&hierarchy));
-        // The requests of a batch are already counted individually.
+        // `get_many` is not counted, because each of its requests is already counted as `get`.
         let calls =
             store.take().into_iter().filter(|(name, _)| *name != "get_many").map(|(_, count)| count).sum();
         [calls, requests]

@@ -70,7 +70,7 @@ def write_virtualizarr(folder: Path, path: Path) -> None:
 
 
 def write_parquet(folder: Path) -> None:
-    """Small files of references: with few of them, in categories, with bytes of their own, and a missing chunk."""
+    """Writes small Parquet files: with few references, with paths as categories, with inline bytes, with missing chunks."""
     from kerchunk.df import refs_to_dataframe
 
     def references(name: str) -> dict:

@@ -1,4 +1,4 @@
-//! Reading selections in turn, with the next ones in flight.
+//! Reading selections one after another, while the next ones are being fetched.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const IN_FLIGHT: usize = 32;
 const HINTS: ReadHints = ReadHints::new(IN_FLIGHT, 0);
 
-/// An array of distinct elements, in memory and behind a delay.
+/// An array of distinct elements, opened in a store in memory and in a store with latency.
 struct Arrays {
     near: Array,
     far_store: Arc<FarStore>,
@@ -77,7 +77,7 @@ fn a_hundred_selections_take_few_round_trips() {
     let trips = arrays.far_store.take();
     assert_eq!((trips.batches.len(), trips.alone), (5, 0), "{trips:?}");
     assert_eq!(trips.in_flight, IN_FLIGHT, "requests of different selections overlap");
-    // The largest batch needs every chunk, each once.
+    // The largest batch requests each of the 64 chunks once.
     assert_eq!(trips.batches.iter().max(), Some(&64), "{trips:?}");
 }
 
@@ -94,7 +94,7 @@ fn the_next_selections_are_requested_while_the_caller_has_the_first() {
         batches += arrays.far_store.take().batches.len();
     }
     assert_eq!(batches, 2);
-    // A batch is not read before the one before it is taken.
+    // No further batch is read before the caller takes elements of the second one.
     thread::sleep(Duration::from_millis(50));
     assert_eq!(arrays.far_store.take().batches.len(), 0);
     assert_eq!(ahead.filter(Result::is_ok).count(), 99);
@@ -102,7 +102,7 @@ fn the_next_selections_are_requested_while_the_caller_has_the_first() {
 
 #[test]
 fn batches_stay_within_a_part_of_the_memory_budget() {
-    // A row has 16 KiB, so that 8 rows are an eighth of the budget.
+    // A row has 16 KiB, so 8 rows are an eighth of the budget.
     let context = Context::linked().unwrap().with_limits(Limits::new().with_memory(1 << 20));
     let arrays = Arrays::new(&[64, 8192], &[1, 8192], &zstd(), &context);
     let rows = (0..64u64).map(|row| row..row + 1);
@@ -145,7 +145,7 @@ fn a_cancelled_iterator_returns_errors() {
     assert!(ahead.skip(4).all(|found| found.is_err()));
 }
 
-/// The thread of the pool that waits for the elements does the work that the reader hands out.
+/// While the only thread of the pool waits for elements, it also does the work that the read hands to the pool.
 #[test]
 fn a_pool_of_one_thread_takes_the_elements_of_its_own_reads() {
     let pool = ThreadPool::new(1).unwrap();

@@ -300,7 +300,7 @@ fn chunks_that_need_more_than_the_memory_budget_are_neither_read_nor_written() {
     };
     let selections = [Selection::All, Selection::parse("0:5, 0:5", &[10, 10]).unwrap()];
     for selection in &selections {
-        // The stored value and the decoded chunk.
+        // A stored value of 100 bytes and a decoded chunk of 100 bytes.
         let elements = limited(200).read_values::<u8>(selection).unwrap();
         limited(200).write_values(selection, &elements).unwrap();
         let error = limited(99).write_values(selection, &elements).unwrap_err();
@@ -345,8 +345,8 @@ fn values(array: &Array) -> Vec<(Key, Vec<u8>)> {
     store.list().unwrap().into_iter().map(|key| (key.clone(), value(&key))).collect()
 }
 
-/// All threads together encode the last shards. In partial writes, they do so with the inner chunks that are
-/// written completely.
+/// All threads together encode the last shards of a write. In a shard that is partially written, they encode the
+/// inner chunks that are completely written.
 #[test]
 fn shards_hold_the_same_bytes_for_every_number_of_threads() {
     for (codec, count) in [("zstd", 1), ("crc32c", 2), ("zstd", 4)] {
@@ -398,7 +398,7 @@ fn a_shard_that_cannot_be_encoded_or_grows_too_large_is_an_error() {
     }
 }
 
-/// Keys such as `c.1.0`; decoding that one fails.
+/// A key encoding with keys such as `c.1.0`, which fails to decode exactly this key.
 #[derive(Debug)]
 struct Forgetful;
 

@@ -14,8 +14,8 @@ use zarr_kit::{Context, open_store};
 /// The variable with the URL of an Azurite that is running, whose credentials are in the environment.
 const AZURITE: &str = "ZARR_KIT_AZURITE";
 
-/// Runs the test of this name again in a process with the credentials of an Azurite, which then calls `test` with its
-/// URL.
+/// Runs the test of this name again in another process, which has the credentials of an Azurite. That process calls
+/// `test` with the URL of the Azurite.
 fn with_azurite(name: &str, test: impl FnOnce(&str)) {
     if let Ok(endpoint) = std::env::var(AZURITE) {
         return test(&endpoint);

@@ -60,7 +60,8 @@ fn a_profile_of_the_aws_tools_signs_requests() {
     assert!(!is_done && text.contains("the profile `none` is not in"), "{text}");
 }
 
-/// Answers each connection once with the result of `answer` for the first line of its request, and sends that line.
+/// Starts a server. `answer` returns the body of a response, given the first line of the request. Returns the URL of
+/// the server, and a receiver of these first lines.
 fn answering(answer: impl Fn(&str) -> String + Send + 'static) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -195,7 +196,7 @@ fn encrypted_requests_pass_through_a_proxy_as_a_tunnel() {
     command.env("AWS_SKIP_SIGNATURE", "true").env("HTTPS_PROXY", &proxy).env("https_proxy", &proxy);
     let mut program = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let line = lines.recv_timeout(Duration::from_secs(20));
-    // The proxy does not answer as one, and the program would repeat its requests.
+    // The server is not a real proxy: `zarrctl` would repeat its request.
     program.kill().unwrap();
     program.wait().unwrap();
     assert_eq!(line.unwrap(), "CONNECT storage.invalid:443 HTTP/1.1");

@@ -24,7 +24,7 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
             "Unsupported zarr dtype",
             "is not one of the supported data types",
             "Nested struct types and extension data types",
-            // The messages are truncated, and the name of the codec precedes the reason.
+            // These messages are truncated after the name of the codec, so they do not contain the reason.
             "Error parsing object member \"name\": \"numcodecs.",
             "Error parsing object member \"id\": ",
             "filters are not supported",

@@ -198,7 +198,7 @@ fn numeric_filters_can_be_given_as_typed_values() {
     for (data_type, entry) in entries {
         for format in [Format::V2, Format::V3] {
             let array = created(format, &ArrayBuilder::new([100], data_type).codec(entry.clone()));
-            // Multiples of two survive the scale of one half.
+            // Even numbers are still integers after `FixedScaleOffset` has multiplied them by one half.
             let found: Vec<f64> = if data_type == "int32" {
                 array.write_values(.., &(0..200).step_by(2).collect::<Vec<i32>>()).unwrap();
                 array.read_values::<i32>(..).unwrap().iter().map(|&value| value.into()).collect()

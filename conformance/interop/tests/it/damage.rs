@@ -124,7 +124,7 @@ fn damaged_chunks_are_read_or_are_errors_that_name_the_chunk() {
         }
         for _ in 0..12 {
             let key = random.one(&keys);
-            // The writes below may leave only fill values.
+            // A write below may have left only fill values, so that the chunk was erased.
             let Some(value) = get(&*store, key) else { continue };
             let damaged = damage(&value, &mut random);
             set(&*store, key, &damaged);

@@ -1,4 +1,4 @@
-//! Key-value databases: those of zarr-python 2, and hierarchies in both stores.
+//! Databases as stores: LMDB databases that zarr-python 2 writes and reads, and hierarchies in LMDB and redb.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::ffi::OsStr;

@@ -84,7 +84,7 @@ struct Point {
     y: i32,
 }
 
-// SAFETY: two numbers of four bytes have no padding, and any bytes are numbers.
+// SAFETY: two numbers of four bytes have no padding, and any bytes are valid numbers.
 unsafe impl Element for Point {
     fn fits(data_type: &dyn DataType) -> bool {
         let Some([x, y]) = data_type.fields() else { return false };

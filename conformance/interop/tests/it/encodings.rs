@@ -147,7 +147,8 @@ fn a_hierarchy_in_any_encoding_is_converted_without_loss() {
         let wanted: Vec<u16> = (0..15).collect();
         assert_eq!(numbers.read_values::<u16>(&Selection::All).unwrap(), wanted);
 
-        // The conversion to JSON gives the same bytes as the JSON original; then back.
+        // A conversion to JSON gives the bytes of the hierarchy that was created in JSON. A conversion back gives the
+        // original bytes.
         let to_json = converted(&opened, "json");
         let back = converted(&to_json, name);
         for (one, other) in [(&to_json, &in_json), (&back, &opened)] {

@@ -10,7 +10,7 @@ use zarr_interop::environment::{Packages, python, run_script};
 use zarrs::array::{Array, ArrayBytes};
 use zarrs::filesystem::FilesystemStore;
 
-/// The program of the rows that the script does not print.
+/// The program of the rows that the script does not print. Another test compares these rows with the output of zarrs.
 const ZARRS: &str = "zarrs 0.23.14";
 
 fn table() -> (PathBuf, String) {

@@ -87,7 +87,7 @@ fn made(answer: Answer, chunk_shape: Option<[u64; 1]>) -> Arc<dyn ChunkGrid> {
     Arc::new(Grid { answer, chunk_shape, asked: AtomicU64::new(0) })
 }
 
-/// Opens an array with this grid, filled through an honest grid; eight threads work on it.
+/// Writes an array with an honest grid, and opens it with the grid of `create` and eight threads.
 fn array(create: &'static Create) -> Result<Array, zarr_kit::Error> {
     let store = memory();
     let array = opened(&store, &|_, _| Ok(made(honest, None))).unwrap();

@@ -140,7 +140,7 @@ fn one_format_is_erased_from_the_folders_of_another() {
             open(&store, erased).erase_keeping_other_formats("/").unwrap();
         }
         let mut left = contents(&store);
-        // The entry point of the draft remains, and the tests with it do not erase roots.
+        // Ignores root documents of the erased format. If one of the formats is the draft, the root is not erased.
         left.retain(|(key, _)| {
             wanted.iter().any(|(there, _)| there == key)
                 || !["zarr.json", ".zgroup", ".zmetadata"].contains(&key.as_str())
@@ -206,7 +206,8 @@ fn consolidated(copied: &str) -> Arc<dyn Store> {
 #[test]
 fn only_the_invalid_path_of_consolidated_metadata_is_ignored() {
     let store = consolidated(&format!(r#"{{"a":{GROUP},"a//b":{GROUP}}}"#));
-    // Consolidated metadata lacks this group: a reader that finds it does not use them.
+    // This group is missing from the consolidated metadata. A reader that finds the group ignores the consolidated
+    // metadata.
     set(&store, "later/zarr.json", GROUP);
     let hierarchy = open(&store, Format::V3);
     let named = |warnings: &[String]| warnings.iter().any(|warning| warning.contains("a//b"));

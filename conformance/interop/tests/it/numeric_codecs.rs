@@ -82,7 +82,7 @@ fn numcodecs_reads_numeric_codecs_of_the_engine() {
             ("jenkins_lookup3", json!({"initval": 3}), ("int32", "<i4")),
         ];
         if format == Format::V2 {
-            // In v3, it is written with the name in the registry, which these programs do not support.
+            // Only in v2: in v3, `bitround` is written with its registered name, which these programs do not support.
             for (bits, data_type, descriptor) in
                 [(4, "float16", "<f2"), (9, "float32", "<f4"), (30, "float64", "<f8")]
             {

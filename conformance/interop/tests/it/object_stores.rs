@@ -126,7 +126,7 @@ fn hierarchies_of_zarr_python_are_read_from_s3_and_http() {
     check(bucket("data.zarr"), bucket("old.zarr"));
     let http = |name: &str| opened(&json!({"type": "http", "url": format!("{}/{name}", served.url("http"))}));
     check(http("data.zarr"), http("old.zarr"));
-    // Wrapping stores work with it as with any other store.
+    // Wrapping stores work with S3 as with any other store.
     let inner = json!({"type": "prefix", "prefix": "data.zarr", "store": served.bucket("s3://public")});
     let inner = json!({"type": "statistics", "store": {"type": "read-only", "store": inner}});
     let cached = opened(&json!({"type": "cache", "bytes": 1_000_000, "chunks": "decoded", "store": inner}));
@@ -234,7 +234,7 @@ fn errors_of_unreachable_stores_explain_what_to_do() {
     assert!(tree(&https, &[]).contains("certificate"));
     let trusted = served.printed(&["tree", &https], &[("SSL_CERT_FILE", served.url("certificate"))]);
     assert_eq!(trusted, served.printed(&["tree", &http], &[]));
-    // In addition to the certificates of the system.
+    // `REQUESTS_CA_BUNDLE` adds certificates to those of the system.
     let also = served.printed(&["tree", &https], &[("REQUESTS_CA_BUNDLE", served.url("certificate"))]);
     assert_eq!(trusted, also);
     assert!(tree(&https, &[("REQUESTS_CA_BUNDLE", "/none.pem")]).contains("the certificates in `/none.pem`"));

@@ -1,6 +1,6 @@
-//! The plugins of `conformance/outside`, used as a third party would use them who only has the published
-//! crates. They are copied to a folder outside of this tree, built there, run through the conformance suite
-//! as crates and as libraries, and used by arrays.
+//! Uses the plugins of `conformance/outside` as a third party would that only has the published crates. They are
+//! copied to a folder outside of this tree, built there, run through the conformance suite as crates and as
+//! libraries, and used by arrays.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
@@ -98,8 +98,8 @@ fn target() -> PathBuf {
 }
 
 impl Outside {
-    /// Returns the command `cargo` in that folder. If Clippy is installed, it checks everything that is
-    /// compiled.
+    /// Returns the command `cargo`, which runs in the copied folder. If Clippy is installed, it checks everything
+    /// that is compiled.
     fn cargo(&self) -> Command {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.arg("--quiet").current_dir(&self.folder).env("CARGO_TARGET_DIR", target());
@@ -344,7 +344,8 @@ fn the_sqlite_store_holds_a_hierarchy_in_one_file() {
     let read = expected(&python, &["sqlite", "zarr", &theirs, "a"]);
     assert_eq!(read[1], json!([6, 7, -1, -2, 10, 11]));
 
-    // A folder holds the same keys and values. Parts of a shard are read.
+    // Writes the same array to a SQLite file and to a folder, which must then hold the same keys and values. Reads
+    // parts of a shard.
     let ours = format!(r#"{{"type": "outside.sqlite", "path": "{}"}}"#, person.at("ours.sqlite"));
     for store in [&ours, &person.at("folder")] {
         let sizes = ["--shape", "8,6", "--chunks", "2,3", "--shards", "4,6", "--dtype", "int16"];

@@ -154,7 +154,8 @@ fn a_cancelled_read_of_a_remote_store_drops_its_other_requests() {
     let cancelling = progress.clone();
     counted.store.spoil(move |_, _, response| {
         cancelling.cancel();
-        // The reading thread has this time to notice it before the next 16 requests begin, also on a busy machine.
+        // The reading thread has this time to notice the cancellation before the next 16 requests begin, also on a
+        // busy machine.
         thread::sleep(Duration::from_millis(100));
         vec![response]
     });

@@ -149,7 +149,8 @@ fn without_escapes(values: BTreeMap<String, String>) -> BTreeMap<String, String>
     values.into_iter().map(|(key, value)| (key, value.replace("5c2f", "2f"))).collect()
 }
 
-/// Files of 5 and of 1000 references, with paths in categories, with bytes of their own, and with missing chunks.
+/// The files have at most 5, 4 and 1000 references: with absolute paths, with inline values, and with paths as
+/// categories.
 #[test]
 fn references_in_parquet_files_are_read_like_those_in_json() {
     let Some(written) = &*WRITTEN else { return };
@@ -182,7 +183,8 @@ fn chunks_without_a_reference_in_parquet_files_are_missing() {
     assert_eq!(without_escapes(values(&*store)), without_escapes(written.values(&path)));
     let value = |name: &str| get_value(&*store, &zarr_kit::spec::Key::new(name).unwrap(), 1 << 10).unwrap();
     assert_eq!(value("g/a/1.0").unwrap(), b"whole"[..]);
-    // One reference of a file is missing, and a whole file.
+    // For some of these chunks, a file lacks the reference; for others, the whole file is missing. Other keys are not
+    // those of chunks.
     for missing in
         ["g/a/0.1", "g/a/2.0", "g/a/2.1", "g/a/3.0", "g/a/0.00", "g/a/0", "g/a/0.0.0", "g/b/0", ".zmetadata"]
     {
@@ -200,7 +202,7 @@ fn chunks_without_a_reference_in_parquet_files_are_missing() {
     assert!(refused.contains("is not below `file://") && refused.contains("?target=URL"), "{refused}");
 }
 
-/// The hierarchies are ours, in a folder whose name URLs escape, and in an archive.
+/// The engine writes the hierarchies to a folder whose name must be escaped in URLs, and to an archive.
 #[test]
 fn zarr_python_reads_references_of_zarrctl() {
     let Some(written) = &*WRITTEN else { return };

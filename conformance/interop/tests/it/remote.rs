@@ -147,7 +147,7 @@ fn small_shards_that_are_read_completely_take_one_round_trip() {
         let twice = Twice::of(&document, hints, &Context::linked().unwrap()).filled();
         assert_eq!(twice.batches(&twice.select("0:48,:")), batches);
     }
-    // A shard that exceeds the expected size is read by its index, and so is a large one.
+    // A shard that exceeds the expected size is not fetched whole: its index is fetched, then its inner chunks.
     let twice = Twice::new(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
     twice.far.spoil(|_, batch, (number, answer)| match (batch, number) {
         (0, 3) => {
@@ -163,7 +163,8 @@ fn small_shards_that_are_read_completely_take_one_round_trip() {
 fn the_measured_speed_decides_whether_a_large_shard_takes_one_request() {
     let document = document(&[1024, 2048], &[1024, 1024], &sharded(&[256, 256], &zstd()));
     let context = Context::linked().unwrap();
-    // Half of 2 MiB is expected, which must arrive in the time of four round trips.
+    // The expected size of a shard is half of its 2 MiB. A shard is fetched whole if the expected size arrives in the
+    // time of four round trips.
     for (measured, batches) in [(None, 1), (Some(257 << 10), 1), (Some(250 << 10), 2)] {
         let hints = HINTS.with_bytes_per_round_trip(measured);
         let twice = Twice::of(&document, hints, &context).filled();
@@ -299,7 +300,8 @@ fn cached(twice: &Twice, bytes: usize) -> Array {
 fn a_cache_holds_the_whole_shard_if_a_few_round_trips_fetch_it() {
     let document = document(&[256, 256], &[256, 256], &sharded(&[16, 16], &zstd()));
     let boxes = ["0:20,0:20", "100:120,3:9", "250:256,0:256", "0:256,77"];
-    // Half of 128 KiB is expected. A slow connection fetches inner chunks: each box takes one round trip.
+    // The expected size of the shard is half of its 128 KiB. If the shard is not fetched whole, its index takes one
+    // round trip, and each box takes another one.
     for (measured, most, trips) in [
         (Some(17 << 10), 1 << 26, 1),
         (Some(4 << 10), 1 << 26, 5),
@@ -319,7 +321,7 @@ fn a_cache_holds_the_whole_shard_if_a_few_round_trips_fetch_it() {
             batches += twice.far.take().batches.len();
         }
         assert_eq!(batches, trips, "{measured:?}, {most} bytes of cache");
-        // Another value is noticed, because it was written through the cache.
+        // The cache notices the new value, because it was written through the cache.
         array.write_values(twice.select("0:2,0:2"), &[9u16; 4]).unwrap();
         let found = array.read(&Selection::All).unwrap();
         assert!(found.bytes() == twice.near_array.read(&Selection::All).unwrap().bytes());

@@ -54,7 +54,7 @@ fn nodes_are_listed_opened_and_created_in_few_round_trips() {
         assert_eq!(asked(&far), (vec![4], 0), "{format}");
         let group = hierarchy.group("/g3").unwrap();
         let _opened = far.take();
-        // The check that it is still a group and its listing share one round trip.
+        // The requests that check that `/g3` is still a group and those that list it share one round trip.
         far.gather_alone(if format == Format::V3Draft { 1 } else { of_arrays.1 });
         assert_eq!(group.arrays().unwrap().len(), 4);
         let trips = far.take();
@@ -240,7 +240,8 @@ fn many_arrays_of_v3_are_created_in_two_round_trips() {
     };
     assert_eq!(create(&paths).unwrap(), 40);
     let trips = far.take();
-    // The group is listed while the documents above are fetched. Those of the arrays are written under a condition.
+    // The group is listed while the documents above are fetched. The documents of the arrays are written under a
+    // condition.
     assert_eq!((trips.batches, trips.alone, trips.written, trips.writes), (vec![2], 1, 40, IN_FLIGHT));
     assert_eq!(hierarchy.group("/g6").unwrap().arrays().unwrap().len(), 44);
 

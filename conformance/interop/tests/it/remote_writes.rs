@@ -19,7 +19,8 @@ const DELAY: Duration = Duration::from_millis(2);
 const IN_FLIGHT: usize = 32;
 const MANNER: ReadHints = ReadHints::new(IN_FLIGHT, 0);
 
-/// The minimum number of values in flight; some chunks wait for the lock of another one.
+/// The minimum number of values in flight. It is below the limit, because some chunks wait for the lock of another
+/// chunk.
 const MANY: usize = IN_FLIGHT - 8;
 
 /// Maximum number of bytes that a write has in flight.

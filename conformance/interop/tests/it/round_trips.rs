@@ -67,7 +67,7 @@ fn two_thousand_arrays_open_in_two_round_trips_and_one_for_each_page() {
         assert!(traffic.round_trips <= most, "{format}: {traffic:?}, at most {most} round trips");
         assert_eq!(traffic.most_at_once, IN_FLIGHT, "{format}");
 
-        // The steps one by one.
+        // The hierarchy and its arrays are opened in separate calls.
         let hierarchy = Hierarchy::open(remote(&server), &context).unwrap();
         assert_eq!(hierarchy.group("").unwrap().arrays().unwrap().len() as u64, ARRAYS);
         let traffic = server.take_traffic();

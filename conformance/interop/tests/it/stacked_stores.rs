@@ -218,7 +218,7 @@ thread_local! {
     static COUNTED: RefCell<Option<Arc<CountingStore>>> = const { RefCell::new(None) };
 }
 
-/// The configuration of the store in `COUNTED` of this thread.
+/// The configuration of a store, which opens as the store in `COUNTED` of this thread.
 #[derive(Debug, serde::Deserialize)]
 struct Counted {}
 
@@ -412,7 +412,7 @@ fn arrays_with_other_metadata_do_not_share_chunks() {
         assert_eq!(second.read_values::<u16>(&Selection::All).unwrap(), swapped);
         assert_eq!(first.read_values::<u16>(&Selection::All).unwrap(), numbers());
     }
-    // Changes that do not affect the elements share the cached chunks.
+    // An array uses the cached chunks again if its document changed only in members that do not affect the elements.
     cached.outside.set(&key, document.as_bytes().into()).unwrap();
     assert_eq!(first.read_values::<u16>(&Selection::All).unwrap(), numbers());
     let mut third = cached.array();

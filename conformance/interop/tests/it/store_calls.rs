@@ -184,7 +184,7 @@ fn writing_a_whole_chunk_reads_nothing_and_writing_a_part_reads_it_once() {
     }
 }
 
-/// In the order of the request, successive elements of a coordinate list or a mask are in different chunks.
+/// Successive elements of the coordinate lists and masks are in different chunks.
 #[test]
 fn single_elements_fetch_and_store_each_chunk_once() {
     let gzip = json!([{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}]);

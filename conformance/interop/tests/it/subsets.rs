@@ -353,7 +353,7 @@ fn a_missing_chunk_reads_as_the_fill_value() {
     }
 }
 
-/// The other chunk of the array has other elements, and its index differs.
+/// The chunk is replaced by another chunk of the array, which has other elements and another index.
 #[test]
 fn a_chunk_that_changes_between_its_index_and_its_blocks_is_read_in_one_state() {
     for is_far in [false, true] {

@@ -97,8 +97,8 @@ fn rows_appended_by_many_threads_are_each_stored_once() {
     });
 }
 
-/// A rayon thread that waits for its own work may run other work, so it must not wait for a lock that it
-/// holds.
+/// While a rayon thread waits for its own work, it may run other work. That work must not wait for a lock that the
+/// thread holds.
 #[test]
 fn appends_on_rayon_threads_do_not_deadlock() {
     let hierarchy = Hierarchy::create(memory(), &context(), Format::V3).unwrap();

@@ -232,7 +232,7 @@ fn created(format: Format, data_type: &str, codec: &CodecEntry) -> Result<String
 fn arrays_with_a_typed_codec_equal_those_with_its_configuration() {
     let formats = [Format::V2, Format::V3Draft, Format::V3];
     for Case { data_type, value, by_name } in all_cases() {
-        // The identifier of some names another codec in another format.
+        // Some identifiers name different codecs in different formats, so both entries must have the same format.
         let mut by_name = by_name;
         by_name.format = value.format;
         let arrays = formats.map(|format| {
@@ -292,7 +292,7 @@ fn parameters_outside_of_their_range_are_errors() {
     let prefixed = CodecEntry::from(JenkinsLookup3::new(0, *b"abc"));
     let error = created(Format::V3, "uint8", &prefixed).unwrap_err();
     assert!(error.contains("a document cannot contain bytes"), "{error}");
-    // In v2, the identifiers of these name other codecs.
+    // In v2, the identifiers of these two codecs name other codecs.
     let bits = PackBits::new(&CoreType::Bool, PaddingEncoding::None, None, None).unwrap();
     let elements = BitshuffleElements::new(&CoreType::Int32, 0).unwrap();
     for (data_type, codec) in [("bool", CodecEntry::from(bits)), ("int32", elements.into())] {

@@ -110,7 +110,7 @@ fn elements(hierarchy: &Hierarchy, path: &str) -> Result<Vec<u8>, Error> {
     Ok(raw::of(&hierarchy.array(path)?.read(&Selection::All)?))
 }
 
-/// No store contradicts the conventions that it declares, also those that other programs wrote.
+/// No store contradicts the conventions that it declares. This includes stores that other programs wrote.
 #[test]
 fn the_conventions_of_other_programs_hold() {
     let context = Context::linked().unwrap();

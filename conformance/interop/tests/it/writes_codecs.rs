@@ -117,7 +117,8 @@ fn other_programs_read_filters_of_v2() {
                     compressor.unwrap_or("none")
                 );
                 store.array(&path, &builder, &json!(descriptor), &skip, |array| {
-                    // Small numbers, because scaled ones are converted to floats.
+                    // The numbers are small, because `fixedscaleoffset` converts them to floats, which represent only
+                    // small integers exactly.
                     let items: Vec<Vec<u8>> =
                         (0..72u64).map(|number| (number / 3 % 50).to_le_bytes()[..size].to_vec()).collect();
                     array.write(&Selection::All, &raw::to_write(&**array.data_type(), &items)).unwrap();

@@ -1,5 +1,5 @@
-//! Processes that write to one folder at the same time: no change is lost, nothing is torn, and a killed process stops
-//! no other. Each test starts this program again as its writers.
+//! Processes that write to one folder at the same time: no change is lost, nothing is torn, and a killed process does
+//! not hinder the others. Each test starts this program again as its writers.
 //!
 //! `ZARR_KIT_RACERS=32` sets the number of processes; the default is 8.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
@@ -284,7 +284,8 @@ fn a_resize_keeps_appended_rows_or_cuts_them_off() {
     race.run_each(|number| if number == 0 { "resize" } else { "append" });
     let rows = race.read("/a");
     let mut rows: Vec<&[u64]> = rows.chunks(2).collect();
-    // The fill value of rows that a resize added, and whole rows of the others, each at most once.
+    // Rows that a resize added have the fill value. All other rows were appended by one of the other processes, each
+    // at most once.
     rows.retain(|row| *row != [0, 0]);
     let count = rows.len();
     rows.sort_unstable();
@@ -318,7 +319,8 @@ fn consolidated_metadata_have_all_changes() {
     }
 }
 
-/// Writers with different locks do not exclude each other, so a store without conditions refuses when they are required.
+/// Without locks in the store, writers do not exclude each other, and conditional writes are impossible. If they are
+/// required, changes are refused.
 #[test]
 fn required_conditions_refuse_a_store_without_locks() {
     let race = Race::with(Format::V3, r#", "locking": "none""#);

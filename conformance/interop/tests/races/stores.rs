@@ -78,8 +78,8 @@ fn all_changes_are_there_in_an_object_store() {
     all_changes_are_there(&on_s3(Options::in_memory()));
 }
 
-/// Google Cloud Storage compares generations. The server of the tests has them, and the file of the account says that it
-/// checks no signatures.
+/// Conditions of Google Cloud Storage compare generations. The loopback server has generations, and the file of the
+/// service account disables authentication.
 #[test]
 fn all_changes_are_there_in_a_store_with_generations() {
     if std::env::var_os(SERVICE).is_some() {

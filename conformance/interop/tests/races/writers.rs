@@ -59,7 +59,7 @@ fn parts(hierarchy: &Hierarchy, number: u64) {
     }
 }
 
-/// Like [`parts`], but writes the fill value before.
+/// Like [`parts`], but also writes another value and the fill value before the final element.
 fn on_and_off(hierarchy: &Hierarchy, number: u64) {
     let array = hierarchy.array("/a").unwrap();
     for round in 0..ROUNDS {

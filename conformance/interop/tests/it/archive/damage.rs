@@ -194,7 +194,7 @@ fn wrong_dimension_names_and_coordinates_are_found() {
     }
 }
 
-/// Returns the texts of contradictions of conventions.
+/// Returns the messages of the findings about conventions.
 fn contradictions(hierarchy: &Hierarchy) -> Vec<String> {
     let report = checked(hierarchy.store(), Checks::new(Level::Metadata));
     let found = report.all_findings().filter(|finding| finding.kind == FindingKind::Convention);

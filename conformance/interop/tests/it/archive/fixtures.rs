@@ -1,4 +1,4 @@
-//! Hierarchies of other writers are whole.
+//! Checks that verification finds no damage in hierarchies of other writers.
 
 use std::fs;
 use std::path::Path;

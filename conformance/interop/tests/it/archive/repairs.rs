@@ -73,7 +73,8 @@ fn missing_groups_and_consolidated_metadata_are_written() {
 fn the_index_of_an_intact_shard_is_rebuilt() {
     let key = "sharded/c/0/0";
     let size = get(&*sample(Format::V3), key).len();
-    // The index has four entries of 16 bytes and a checksum. The last byte, and bytes of an offset and a size.
+    // The index has four entries of 16 bytes and a checksum. Damages the last byte of the checksum, a byte of an
+    // offset and a byte of a size.
     for place in [size - 1, size - 68 + 16, size - 68 + 24] {
         let store = sample(Format::V3);
         let intact = get(&*store, key);

@@ -26,8 +26,7 @@ fn a_shard_with_its_index_at_the_end_has_these_bytes() {
     assert_eq!(get(&*store, "a/c/0/0").unwrap(), shard);
     assert_eq!(open(&store).read_values::<u8>(&Selection::All).unwrap(), elements);
 
-    // Each of the two numbers must be the marker of a missing inner chunk; one is not enough. This index has
-    // no checksum.
+    // An inner chunk is missing only if both numbers of its entry are the marker. This index has no checksum.
     let mut document = v3(&json!([4, 4]), &json!([4, 4]), "uint8", &json!(0), &codecs);
     document["codecs"][0]["configuration"]["index_codecs"] = json!([little()]);
     for (place, inner) in [(24, 1), (32, 1), (8, 0)] {
@@ -95,7 +94,7 @@ fn a_shard_of_only_fill_values_is_not_stored_and_explicit_fill_chunks_are_read()
     array.write_values::<u8>(&Selection::All, &[9, 9, 9]).unwrap();
     assert_eq!(get(&*store, "a/c/0"), None);
     array.write_values::<u8>(&Selection::All, &[9, 9, 1]).unwrap();
-    // Two entries, although the array ends inside the second inner chunk.
+    // The index has two entries, although the array ends inside the second inner chunk.
     assert_eq!(get(&*store, "a/c/0").unwrap().len(), 2 + 2 * 16);
     array.write_values::<u8>(&Selection::parse("2", &[3]).unwrap(), &[9]).unwrap();
     assert_eq!(get(&*store, "a/c/0"), None);

@@ -215,7 +215,7 @@ fn a_layout_is_applied_before_the_transpose_codec() {
     let document =
         one_chunk(&[2, 3], "uint8", json!({"codecs": [{"type": other, "configuration": {"order": "F"}}]}));
     assert!(message(array(&with_array(&document), &context())).contains(other));
-    // In three dimensions, the order of the two makes a difference.
+    // In three dimensions, the order of the layout and the codec makes a difference.
     let changes = json!({"chunk_memory_layout": "F", "codecs": transpose(json!([1, 0, 2]))});
     let store = with_array(&one_chunk(&[2, 2, 2], "uint8", changes));
     let array = array(&store, &context()).unwrap();

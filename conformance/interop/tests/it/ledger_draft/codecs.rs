@@ -112,7 +112,7 @@ fn an_incompatible_codec_is_an_error_before_chunks_are_accessed() {
         let error = message(hierarchy.array("/a"));
         assert!(error.contains("codecs[") && error.contains(reason), "{error}");
         let calls = counting.take();
-        // Only the keys of the two documents that a node may have, and none of its chunks.
+        // The two documents that a node may have are requested, but no chunks.
         assert_eq!(
             calls.iter().map(|(name, count)| (*name, *count)).collect::<Vec<_>>(),
             [("get", 2), ("get_many", 1)]

@@ -79,7 +79,7 @@ fn extensions_that_affect_every_node_must_be_known() {
     document["metadata_encoding"] = unknown;
     set_json(&*store, "zarr.json", &document);
     assert!(message(Hierarchy::open(store, &context_backwards)).contains("https://e.org/enc/1"));
-    // Grid, layout and transformers of an array.
+    // An unknown grid, layout or transformer of an array is reported by its URI.
     let foreign = json!({"extension": "https://e.org/y/1.0", "type": "y"});
     for member in ["chunk_grid", "chunk_memory_layout", "storage_transformers"] {
         let value = if member == "storage_transformers" { json!([foreign]) } else { foreign.clone() };
@@ -92,7 +92,7 @@ fn extensions_that_affect_every_node_must_be_known() {
     }
 }
 
-/// The place of each application of the extension, and the configuration.
+/// The places and configurations with which the extension was created.
 static APPLIED: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
 #[derive(Debug)]

@@ -46,7 +46,8 @@ fn document(shape: &[u64], data_type: &str, changes: Value) -> Value {
     document
 }
 
-/// Creates a hierarchy of generation A with the array `/a`, and its chunks by the ends of their keys.
+/// Creates a hierarchy of generation A with the array `/a`. `chunks` has the name of each chunk in the folder of the
+/// array, and its bytes in hexadecimal digits.
 fn with_array(document: &Value, chunks: &[(&str, &str)]) -> Arc<dyn Store> {
     let store = older(&[("meta/root/a.array.json", document.to_string().as_bytes())]);
     chunks.iter().for_each(|(name, digits)| set(&*store, &format!("data/root/a/{name}"), &hex(digits)));
@@ -351,7 +352,7 @@ fn shards_do_not_divide_along_the_dimensions_of_sub_arrays() {
     let second = format!("06000000 07000000 04000000 05000000 {index}");
     let store = with_array(&written, &[("c0/0", &first), ("c1/0", &second)]);
     assert_eq!(array(&store).read_values::<i32>(&Selection::All).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
-    // The list must not be longer, and in generation B not shorter either.
+    // `chunks_per_shard` must not have more entries than the shape, and in generation B not fewer either.
     let long = sharding(json!({"chunks_per_shard": [2, 1, 1]}));
     let store = with_array(&document(&[4, 2], "<i4", json!({"storage_transformers": long})), &[]);
     assert!(message(open(&store, &context()).array("/a")).contains("3 entries, but the array has 2"));

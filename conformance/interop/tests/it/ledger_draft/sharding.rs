@@ -189,7 +189,7 @@ fn a_shard_with_a_bad_index_is_an_error() {
         set(&*store, "data/a/c0", value);
         array(&store, &context()).unwrap().read_values::<u8>(&Selection::All)
     };
-    // In any order, with gaps.
+    // Chunks may be in any order, with gaps between them.
     let good = [vec![0xaa, 2, 0xbb, 1, 0xcc], pair(3, 1), pair(1, 1)].concat();
     assert_eq!(result(&good).unwrap(), [1, 2]);
     let index_first = [pair(32, 1), pair(33, 1), vec![1, 2]].concat();
@@ -217,7 +217,7 @@ fn chunks_of_a_shard_are_read_and_changed_individually() {
     let wanted = [1, 2, 0, 0, 3, 4, 0, 0, 0, 0, 5, 6, 0, 0, 7, 8];
     assert_eq!(read(&store), wanted);
 
-    // The index, then one chunk.
+    // Two reads: the index, then one chunk.
     let again = super::support::array(&store, &context().with_one_thread()).unwrap();
     drop(counting.take());
     assert_eq!(again.read_values::<u8>(&corner(2)).unwrap(), [5, 6, 7, 8]);
@@ -255,13 +255,13 @@ fn chunks_of_a_shard_are_listed_and_erased_individually() {
     let array = array(&store, &context()).unwrap();
     array.write_values::<u8>(&part(&[0..2, 0..4]), &[1; 8]).unwrap();
     array.write_values::<u8>(&part(&[4..5, 3..4]), &[1]).unwrap();
-    // Rows of shards are listed as prefixes, and only existing chunks as chunks.
+    // Each row of shards is listed as a prefix, and only existing chunks are listed as chunks.
     let prefix = |text: &str| zarr_kit::spec::Prefix::new(text).unwrap();
     let directory = store.list_dir(&prefix("data/a/")).unwrap();
     assert_eq!(directory.prefixes, [prefix("data/a/c0/"), prefix("data/a/c2/")]);
     assert_eq!(stored(&array, &[2, 2]), [[0, 0], [0, 1], [1, 0], [1, 1], [4, 1]]);
     assert!(array.stored_inner_chunks(&[1, 0]).unwrap().is_empty());
-    // Writing fill values erases the row of chunks `data/a/c0/`, and then a shard with its last chunk.
+    // Writing fill values erases a row of chunks in the first shard, and then a shard with its last chunk.
     array.write_values::<u8>(&part(&[0..1, 0..4]), &[0; 4]).unwrap();
     assert_eq!(stored(&array, &[2, 2]), [[1, 0], [1, 1], [4, 1]]);
     array.write_values::<u8>(&part(&[4..5, 0..4]), &[0; 4]).unwrap();

@@ -51,7 +51,7 @@ zarr_kit::spec::delegate_store! {
     }
 }
 
-/// Puts a letter before the names of the array's values, and after their bytes.
+/// Adds a letter before each name below the array, and after the bytes of each value of the array.
 #[derive(Debug)]
 pub(super) struct Tagging {
     pub(super) tag: u8,
@@ -77,7 +77,7 @@ impl Tagged {
         Some(self.array.key(&format!("{}-{rest}", char::from(self.tag))).unwrap())
     }
 
-    /// Returns the key here for a key of the next stage; `None` for a key of the array without the letter.
+    /// Returns the key in this stage for a key of the next stage; `None` for a key of the array without the letter.
     fn outer(&self, key: &Key) -> Option<Key> {
         match self.array.strip(key.as_str()) {
             None => Some(key.clone()),

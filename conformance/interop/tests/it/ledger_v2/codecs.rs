@@ -101,7 +101,7 @@ fn objects_are_read_as_json_items_and_written_like_numcodecs() {
     let (nothing, _) = objects(&json!([4]), json!({"id": "json2"}), "0", json2);
     nothing.set("0", b"[\"|O\",[4]]");
     assert!(reading_fails(&nothing.array()).contains("codec `json2`"));
-    // Missing elements.
+    // The chunk is missing.
     let (_, texts) = objects(&json!([2]), json!({"id": "json2"}), "9", b"");
     assert_eq!(texts, ["null", "null"]);
 }
@@ -141,7 +141,7 @@ fn numbers_booleans_and_text_with_codecs_of_objects_are_read_with_a_warning() {
             let warnings = warnings(&hierarchy);
             assert_eq!(warnings.len(), 1, "{warnings:?}");
             assert!(warnings[0].contains("it encodes data type `zarr-kit.json`, not `"), "{warnings:?}");
-            // Written elements are read again.
+            // Elements that the engine writes are read back unchanged.
             read.write(&Selection::All, values.bytes()).unwrap();
             assert_eq!(read.read(&Selection::All).unwrap().bytes(), values.bytes(), "{id} {dtype}");
             assert!(stored.strictly().error().contains("it encodes data type `zarr-kit.json`"));

@@ -83,7 +83,7 @@ fn the_fill_value_of_a_structure_uses_the_byte_order_of_its_fields() {
         assert_eq!((&document["dtype"], &document["fill_value"]), (dtype, &json!(fill)));
         assert_eq!(all(&hierarchy.array(name).unwrap()), "01 02 00 00 00 40 40");
     }
-    // Converts from v3, where a codec specifies the order, and back from v2, where each field does.
+    // Converts from v3, where a codec specifies the byte order, and back from v2, where each field does.
     let fields = json!([{"name": "r", "data_type": "uint8"}, {"name": "g", "data_type": "uint16"}]);
     for (endian, fill) in [("little", "AQIA"), ("big", "AQAC")] {
         let v3 = Stored::new().json(

@@ -76,7 +76,7 @@ fn keys_do_not_begin_with_a_slash() {
         created(&stored).create_array("/foo/bar/", &ArrayBuilder::new([4], "int8").chunks([2])).unwrap();
     array.write_values::<i8>(&zarr_kit::Selection::All, &[1, 2, 3, 4]).unwrap();
     assert_eq!(stored.keys(), [".zgroup", "foo/.zgroup", "foo/bar/.zarray", "foo/bar/0", "foo/bar/1"]);
-    // Some stores could use these keys as the names in an archive.
+    // Keys with a leading slash are refused, because a store could use them unchanged as names in an archive.
     for wrong in ["/foo/bar/0", "/.zgroup"] {
         assert!(zarr_kit::spec::Key::new(wrong).is_err(), "{wrong}");
     }

@@ -111,7 +111,7 @@ fn decoded_bytes_are_elements_of_the_type_in_the_given_order() {
     assert_eq!(raw.array().read_values::<i16>(&Selection::All).unwrap(), [1, 2, 3, 4]);
     let short = stored(&members).with("0.0", hex("0001 0003 0002"));
     assert!(reading_fails(&short.array()).contains("chunk [0, 0]"));
-    // The same after a compressor: 24 bytes instead of 8.
+    // A wrong size is also an error if a compressor produces it: 24 bytes instead of 8.
     let zlib = hex("780163606060600462262066066216206605620000a40010");
     let members = super::support::changed(members, &json!({"compressor": {"id": "zlib", "level": 1}}));
     let long = stored(&members).with("0.0", zlib);

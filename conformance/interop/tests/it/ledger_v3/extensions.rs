@@ -171,7 +171,7 @@ fn structure(name: &str, fields: Value) -> Value {
     json!({"name": name, "configuration": {"fields": fields}})
 }
 
-/// Returns the fields `x` (float32) and `y` (int16) in the form of either type.
+/// Returns the fields `x` (float32) and `y` (int16), in the form that the data type `name` uses.
 fn fields(name: &str) -> Value {
     match name {
         "struct" => json!([{"name": "x", "data_type": "float32"}, {"name": "y", "data_type": "int16"}]),
@@ -324,7 +324,7 @@ fn older_uris_of_zarrs_are_read_but_not_written() {
             let plugin = codecs.find(zarr_kit::Format::V3, &uri, &reading).unwrap();
             let written = plugin.identifiers.any().trim_start_matches("numcodecs.").replace('-', "_");
             assert_eq!(written, *name, "{uri}");
-            // Each codec uses the same configuration as under its own name.
+            // The URI is only an alias, so the configuration is the one of the codec's own name.
             assert!(!plugin.identifiers.any().contains(':'));
         }
     }

@@ -229,7 +229,7 @@ fn children_are_prefixes_with_a_document() {
     drop(counting.take());
     hierarchy.children(NodePath::root()).unwrap();
     let calls = counting.take();
-    // The second one shows that no node is below `stray`, which does not have a document.
+    // The second listing shows that no node is below `stray`, which does not have a document.
     assert_eq!((calls.get("list_dir"), calls.get("list"), calls.get("list_prefix")), (Some(&2), None, None));
     // An array does not have children, and chunks are not nodes.
     assert!(hierarchy.children(hierarchy.path("/array").unwrap()).is_err());
@@ -479,7 +479,7 @@ fn changes_below_a_consolidated_group_update_its_consolidated_metadata() {
     assert_eq!(copy()["metadata"]["a/b/c"]["shape"], json!([9]));
     stored.open().erase("/a/b").unwrap();
     assert_eq!(paths(), ["a"]);
-    // This is the only member that is not an extension object; every other form of it is an error.
+    // `consolidated_metadata` is the only member that is not an extension object; every other form of it is an error.
     let with = |consolidated| {
         let mut group = gr();
         group["consolidated_metadata"] = consolidated;

@@ -172,7 +172,7 @@ fn check_codec(linked: &Linked, page: &Page, example: &Example, entry: &Entry, l
     said.len() - 1
 }
 
-/// Returns the array of a side. Bytes-to-bytes codecs ignore it.
+/// Returns the array that `side` describes. For bytes it returns any array, because bytes-to-bytes codecs ignore it.
 fn hollow(side: &Representation) -> ArrayRepresentation {
     match side {
         Representation::Array(array) => array.clone(),
