@@ -7,7 +7,7 @@ use crate::http::{Answer, Request};
 use crate::objects::{Conditions, Refusal};
 use crate::xml;
 
-/// Most keys of a request, as in S3.
+/// Maximum number of keys in a request, as in S3.
 const MOST: usize = 1000;
 
 impl Bucket {

@@ -1,4 +1,4 @@
-//! Faults: answers that a server should not give, or does not give always.
+//! Faults: answers that a correct server never gives, or gives only sometimes.
 
 /// A fault of one answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -64,7 +64,7 @@ impl Options {
         Self { delay, ..self }
     }
 
-    /// Limits the bytes of all bodies together, in both directions.
+    /// Limits the bandwidth, which all bodies share in both directions.
     #[must_use]
     pub fn with_bandwidth(self, bytes_per_second: Option<u64>) -> Self {
         Self { bytes_per_second, ..self }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::options::Options;
 
-/// Every answer with such a number is slow.
+/// One answer of this number is slow.
 const SLOW: u64 = 100;
 /// The factor of the delay of a slow answer.
 const FACTOR: u32 = 10;

@@ -29,8 +29,8 @@ impl Rounds {
         Self { pause, state: Mutex::default(), has_changed: Condvar::new() }
     }
 
-    /// Waits until the group of a request is answered: when no request arrives for the time of the pause, or when as
-    /// many as a client has in flight are waiting.
+    /// Waits until the group of a request is answered: when no request arrives for the time of the pause, or when
+    /// `MOST` requests wait.
     pub(crate) fn wait(&self) {
         let Some(pause) = self.pause else { return };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -214,7 +214,7 @@ fn concurrent_requests_are_one_round_trip() {
     let traffic = store.take_traffic();
     assert_eq!((traffic.requests, traffic.round_trips), (10, 3));
     assert_eq!(store.take_traffic().round_trips, 0);
-    // As many requests as a client has in flight do not wait for the pause.
+    // A group of 64 requests, which is the maximum, is answered without waiting for the pause.
     let store = Server::start(Options::in_memory().gathering(Duration::from_secs(600))).unwrap();
     thread::scope(|scope| {
         for _ in 0..64 {
