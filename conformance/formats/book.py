@@ -1,4 +1,4 @@
-"""The stored examples and their indexes. An example that is there is never written again."""
+"""The stored examples and their indexes. An example that exists is never written again."""
 
 import json
 from pathlib import Path
@@ -16,11 +16,11 @@ class Book:
         self.entries = json.loads(self.index.read_text()) if self.index.exists() else []
 
     def has(self, name: str) -> bool:
-        """Whether there is an example of this name."""
+        """Returns whether an example has this name."""
         return any(entry["id"] == name for entry in self.entries)
 
     def folder(self, name: str) -> Path:
-        """Where the hierarchy of an example is."""
+        """Returns the folder of the hierarchy of an example."""
         return FOLDER / self.name / name
 
     def add(
@@ -36,8 +36,11 @@ class Book:
         array: str = "/",
         origin: str = BY_HAND,
     ) -> None:
-        """Writes an example unless it is there. Without elements it has to be refused; usual ones are common practice that
-        no text requires. Files are bytes, text, or JSON."""
+        """Writes an example unless it exists. `files` are bytes, text, or JSON.
+
+        Readers must refuse an example without `elements`. With `is_usual`, they are expected to follow common practice,
+        which no specification requires.
+        """
         if self.has(name):
             return
         for path, content in files.items():
@@ -62,7 +65,7 @@ class Book:
         array: str,
         origin: str,
     ) -> None:
-        """Puts an example whose files are there into the index."""
+        """Adds an example whose files exist to the index."""
         valid = "usual" if is_usual else "either" if may_refuse else "values"
         expect = "refused" if elements is None else valid
         entry = {"id": name, "rows": rows.split(), "about": about, "origin": origin, "array": array, "expect": expect}

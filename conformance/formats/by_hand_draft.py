@@ -1,4 +1,4 @@
-"""Examples of the draft of version 3 by hand, after `requirements/v3-draft.md` and `draft-extensions.md`."""
+"""Handwritten examples of the draft of version 3, for rows of `requirements/v3-draft.md` and `draft-extensions.md`."""
 
 import gzip
 import struct
@@ -12,7 +12,7 @@ UNKNOWN = {"extension": "https://example.org/none/1.0", "must_understand": True}
 
 
 def entry_point(**members: object) -> dict:
-    """The document of a hierarchy; a member that is `...` is left out."""
+    """Returns the document of a hierarchy; a member that is `...` is omitted."""
     whole = {
         "zarr_format": "https://purl.org/zarr/spec/core/3.0",
         "metadata_encoding": {"type": "json", "metadata_key_suffix": ".json"},
@@ -23,7 +23,7 @@ def entry_point(**members: object) -> dict:
 
 
 def document(shape: list, data_type: object = "int16", chunk: list | None = None, **members: object) -> dict:
-    """An array document; a member that is `...` is left out."""
+    """Returns an array document; a member that is `...` is omitted."""
     grid = {"type": "regular", "chunk_shape": shape if chunk is None else chunk, "separator": "/"}
     whole = {
         "shape": shape,
@@ -39,7 +39,7 @@ def document(shape: list, data_type: object = "int16", chunk: list | None = None
 
 
 def hierarchy(array: dict, chunks: dict[str, bytes], **members: object) -> dict[str, object]:
-    """A hierarchy with the array `/a`."""
+    """Returns a hierarchy with the array `/a`."""
     files = {f"data/a/{name}": chunk for name, chunk in chunks.items()}
     return {"zarr.json": entry_point(**members), "meta/a.array.json": array, **files}
 

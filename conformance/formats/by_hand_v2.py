@@ -1,4 +1,4 @@
-"""Examples of version 2 by hand, after `requirements/v2.md`."""
+"""Handwritten examples of version 2, for rows of `requirements/v2.md`."""
 
 import base64
 import bz2
@@ -15,7 +15,7 @@ A = bytes.fromhex("000000000100000002000000030000000400000005000000")
 
 
 def document(shape: list, dtype: object = "<i2", chunks: list | None = None, **members: object) -> dict:
-    """An array document; a member that is `...` is left out."""
+    """Returns an array document; a member that is `...` is omitted."""
     whole = {
         "zarr_format": 2,
         "shape": shape,
@@ -35,12 +35,12 @@ def i16(*numbers: int, order: str = "<") -> bytes:
 
 
 def items(*content: bytes) -> bytes:
-    """Items of variable length as `vlen-utf8` has them."""
+    """Returns items of variable length as `vlen-utf8` encodes them."""
     return struct.pack("<I", len(content)) + raw(*content)
 
 
 def raw(*content: bytes) -> bytes:
-    """The raw form of items of variable length."""
+    """Returns the raw form of items of variable length."""
     return b"".join(struct.pack("<I", len(item)) + item for item in content)
 
 

@@ -1,4 +1,4 @@
-"""Examples of version 3 by hand, after `requirements/v3-final.md` and `data-types.md`."""
+"""Handwritten examples of version 3, for rows of `requirements/v3-final.md` and `data-types.md`."""
 
 import gzip
 import json
@@ -18,7 +18,7 @@ NONE = 2**64 - 1
 
 
 def document(shape: list, data_type: object = "int16", chunk: list | None = None, **members: object) -> dict:
-    """An array document; a member that is `...` is left out."""
+    """Returns an array document; a member that is `...` is omitted."""
     chunk_grid = {"name": "regular", "configuration": {"chunk_shape": shape if chunk is None else chunk}}
     whole = {
         "zarr_format": 3,
@@ -55,12 +55,12 @@ def sharding(inner: list, codecs: list | None = None, index: list | None = None,
 
 
 def crc(content: bytes) -> bytes:
-    """With its CRC-32C behind it."""
+    """Returns the content followed by its CRC-32C."""
     return bytes(CRC32C().encode(content))
 
 
 def index(*entries: int, order: str = "<") -> bytes:
-    """A shard index with its checksum."""
+    """Returns a shard index with its checksum."""
     return crc(struct.pack(f"{order}{len(entries)}Q", *entries))
 
 
@@ -82,7 +82,7 @@ def write(book: Book) -> None:
 
 
 def types(book: Book) -> None:
-    """Each core type, big endian and some also little endian, with values at the ends of its range."""
+    """Writes each core type big endian, and some also little endian, with values at the ends of its range."""
     tables = [
         ("bool", "?", [False, True], "DT-B-01 V3-BYTES-04"),
         ("int8", "b", [-128, 127], "DT-I-02"),
@@ -743,7 +743,7 @@ def wrong_chunks(book: Book) -> None:
     flipped = bytearray(member)
     flipped[-6] ^= 1
     frame = bytes(zstd.compress(four, 1, True))
-    # In blocks without compression the content lies open: only the checksum tells that it has changed.
+    # The blocks are not compressed, so only the checksum reveals that the content has changed.
     damaged = frame[:-5] + bytes([frame[-5] ^ 0x80]) + frame[-4:]
     numbers = i16(*range(64))
     block = bytes(blosc.compress(memoryview(numbers).cast("B").cast("h"), b"lz4", 5, 1))

@@ -1,7 +1,7 @@
-"""Adds examples that are not there yet: `python write.py` those by hand, `python write.py peers` those of other programs.
+"""Adds missing examples: `python write.py` adds handwritten ones, `python write.py peers` those of other programs.
 
-What is there is read for ever: it is never written again. Those by hand need numcodecs for blosc, bz2, lz4, zstd and crc32c; the
-environment `zarr3` of `conformance/interop` has it, and the other programs.
+Examples that exist are never written again. Handwritten examples need numcodecs for blosc, bz2, lz4, zstd and crc32c.
+The environment `zarr3` of `conformance/interop` has numcodecs and the other programs.
 """
 
 import sys
