@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// With status 0.
+    /// The process exited with status 0.
     Well,
-    /// With another status.
+    /// The process exited with another status.
     Status(i32),
-    /// By a signal.
+    /// A signal ended the process.
     Signal(i32),
-    /// Not in time: the process and everything it started were killed.
+    /// The process exceeded the time limit. It was killed, together with everything that it started.
     Late,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn is_out_of_memory(line: &str) -> bool {
 
 /// Kills the command and everything it started.
 fn kill(child: &mut Child) -> io::Result<()> {
-    // In some shells `--` is only an option after `-s`.
+    // The `kill` of some shells accepts `--` only after `-s`.
     #[cfg(unix)]
     Command::new("sh")
         .arg("-c")

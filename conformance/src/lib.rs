@@ -91,8 +91,8 @@ pub fn items<T: AsRef<[u8]>>(items: &[T]) -> Vec<u8> {
     [offsets, payload].concat()
 }
 
-/// Returns elements in native byte order, given the hexadecimal digits of elements stored as `stored`. `unit` is the
-/// size of a number in bytes.
+/// Returns elements in native byte order, given the hexadecimal digits of elements in the byte order `stored`. `unit`
+/// is the size of a number in bytes.
 ///
 /// # Panics
 ///

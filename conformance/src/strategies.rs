@@ -147,7 +147,7 @@ pub struct Selected {
 }
 
 impl Selected {
-    /// Returns the positions of the result's elements in the elements of an array of `shape` in C order.
+    /// Returns the position of each element of the result among the elements of an array of `shape` in C order.
     ///
     /// # Panics
     ///

@@ -44,8 +44,8 @@ impl Number {
         (by_id(typestring.trim_start_matches(['<', '>', '|'])).expect("a number"), order)
     }
 
-    /// Returns the type under another name, such as `int4`, which occupies one byte in memory. No registry has this
-    /// name.
+    /// Returns the type under another name that is not registered, such as `int4` for a type that occupies one byte
+    /// in memory.
     #[must_use]
     pub const fn named(self, name: &'static str) -> Self {
         Self { name, ..self }

@@ -209,8 +209,8 @@ impl Reader {
         Ok(Reading { time: start.elapsed(), ..Reading::new(example, outcome, note) })
     }
 
-    /// Reads an array of a store that exists; returns the outcome, and a note as in [`Reading::note`]. Files of the run
-    /// have the name `scratch` with endings, and are removed.
+    /// Reads an array of a store that exists; returns the outcome, and a note as in [`Reading::note`]. The names of
+    /// temporary files are `scratch` with suffixes.
     ///
     /// # Errors
     ///

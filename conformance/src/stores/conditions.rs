@@ -68,7 +68,7 @@ pub(super) const RULES: &[StoreRule] = &[
 const FOREIGN: &[u8] = b"a version of another store";
 
 impl Trial {
-    /// Reads a value that is written next: its bytes, and the condition that it is unchanged.
+    /// Reads a value that the caller writes next. Returns its bytes, and the condition that it is unchanged.
     fn get_for_update(&self, at: &str) -> Result<(Option<Vec<u8>>, Condition), String> {
         let mut output = Output::at_most(usize::MAX);
         let found = self.0.get(&key(at)?, GetOptions::for_update(ByteRange::Full), &mut output);

@@ -21,7 +21,7 @@ pub(super) enum Placement {
 }
 
 impl Placement {
-    /// Returns the suffix for the case of a failure.
+    /// Returns the text that follows the description of a failed case.
     pub(super) fn note(self) -> &'static str {
         match self {
             Self::Anywhere => "",

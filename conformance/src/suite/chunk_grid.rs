@@ -170,8 +170,8 @@ impl Use {
         self.grid.chunk_range(dimension, chunk).map_err(|error| format!("chunk {chunk}: {error}"))
     }
 
-    /// Checks that the chunks in `numbers` are contiguous, and that the first and the last chunk begin and end with
-    /// the array.
+    /// Checks that the chunks in `numbers` are contiguous, that the first chunk begins at 0, and that the last chunk
+    /// reaches the end of the array.
     fn follow(&self, dimension: usize, length: u64, numbers: Range<u64>, chunks: u64) -> Result<(), String> {
         let mut end = match numbers.start {
             0 => 0,

@@ -185,8 +185,8 @@ impl CodecOnTrial {
         uses
     }
 
-    /// Returns the uses of codecs that compute something, including those with inner chains and checksums. Those of a
-    /// codec that only decodes have a chunk of another program each.
+    /// Returns the uses of codecs that compute something, including those with inner chains and checksums. For a
+    /// codec that only decodes, each use has a chunk of another program.
     fn computing(&self, cases: &mut Cases) -> Vec<Use<'static>> {
         let mut uses = if self.decodes_only() { fixtures::uses(self, cases) } else { self.uses(cases) };
         uses.retain(|used| {

@@ -100,7 +100,7 @@ fn element(float: f64, bits: u64, size: usize, kind: Option<Kind>) -> Vec<u8> {
         #[expect(clippy::cast_possible_truncation, reason = "rounding is intended")]
         (Some(Kind::Float), 4) => (float as f32).to_ne_bytes().to_vec(),
         (Some(Kind::Float), 2) => half::f16::from_f64(float).to_ne_bytes().to_vec(),
-        // The upper half of a binary32.
+        // A bfloat16 is the upper half of a binary32.
         #[expect(clippy::cast_possible_truncation, reason = "rounding is intended")]
         (Some(Kind::BFloat), 2) => upper_half((float as f32).to_bits()),
         (Some(Kind::Complex), _) if size.is_multiple_of(2) => {

@@ -164,7 +164,7 @@ const MARK: &str = "zarr-conformance\t";
 
 impl Line {
     fn parse(line: &str) -> Option<Self> {
-        // A library may print before it without ending the line.
+        // A library may print text before the mark without ending the line.
         let (_, line) = line.split_once(MARK)?;
         let mut parts = line.split('\t');
         let mut next = || parts.next().unwrap_or_default().to_owned();

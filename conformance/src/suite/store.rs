@@ -169,7 +169,7 @@ fn locations(on_trial: &StoreOnTrial, cases: &mut Cases) {
     }
 }
 
-/// Locations where no store is.
+/// Locations without stores: opening any of them fails.
 struct Nowhere;
 
 impl Locations for Nowhere {

@@ -31,7 +31,7 @@ const ANY_SHAPES: [&[u64]; 6] = [&[], &[1], &[7], &[4, 6], &[3, 1, 5], &[33, 65]
 /// The array shape for examples that do not restrict it.
 const ANY_SHAPE: &[u64] = &[4, 6];
 
-/// A subject of a suite: a plugin that documents name, or a store.
+/// A subject of a suite: a plugin that metadata documents refer to by name, or a store.
 pub(super) trait OnTrial: Send + Sync + Sized + 'static {
     fn subject(&self) -> Subject;
 
@@ -42,8 +42,8 @@ pub(super) trait OnTrial: Send + Sync + Sized + 'static {
     /// Returns the formats that need an example.
     fn formats(&self) -> Vec<Format>;
 
-    /// Creates the object that `entry` describes, in place of the document of `example`, for all data types and
-    /// shapes of the example.
+    /// Creates the object that `entry` describes, for all data types and shapes of the example. `entry` replaces the
+    /// document of `example`.
     fn make(
         &self,
         example: &Example,
@@ -53,7 +53,7 @@ pub(super) trait OnTrial: Send + Sync + Sized + 'static {
     ) -> Result<(), String>;
 }
 
-/// A kind of plugin that documents name.
+/// A kind of plugin that metadata documents refer to by name.
 pub(super) trait Makes: PluginKind {
     /// Creates an object; see [`OnTrial::make`].
     fn make(
@@ -65,7 +65,7 @@ pub(super) trait Makes: PluginKind {
     ) -> Result<(), String>;
 }
 
-/// A plugin that documents name.
+/// A plugin that metadata documents refer to by name.
 pub(super) struct Tried<K: PluginKind + ?Sized> {
     pub(super) plugin: Plugin<K>,
     pub(super) registry: Arc<Registry>,
@@ -156,7 +156,7 @@ impl<K: PluginKind + ?Sized> Tried<K> {
         self.parse(example, &value(example.document)?, &Reading::new(Mode::Strict))
     }
 
-    /// Parses `entry` in place of an example's document. It must name the plugin as the format does.
+    /// Parses `entry`, which replaces the document of `example`. `entry` must name the plugin as the format does.
     pub(super) fn parse(
         &self,
         example: &Example,
@@ -176,7 +176,7 @@ impl<K: PluginKind + ?Sized> Tried<K> {
         Ok(document)
     }
 
-    /// Returns the examples from which `create` succeeds, with the created objects.
+    /// Returns the examples for which `create` succeeds, with the created objects.
     pub(super) fn made<T, E>(
         &self,
         create: impl Fn(&Creation<'_>) -> Result<T, E>,

@@ -190,11 +190,11 @@ fn merged(first: Verdict, second: Verdict) -> Verdict {
 /// A worker that ended without a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crash {
-    /// The way it ended.
+    /// The way the worker ended.
     pub end: End,
     /// The current operation; empty before the first one.
     pub attempt: String,
-    /// The line of its standard error that best explains the end; may be empty.
+    /// The line of the worker's standard error that best explains the end; may be empty.
     pub said: String,
 }
 
@@ -202,15 +202,15 @@ pub struct Crash {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "reports print every end")]
 pub enum End {
-    /// A signal ended it.
+    /// A signal ended the process.
     Signal(i32),
-    /// It exited with this status.
+    /// The process exited with this status.
     Status(i32),
-    /// It was killed after this time.
+    /// The process was killed after this time.
     Late(Duration),
-    /// It could not be started, or its response could not be parsed.
+    /// The process could not be started, or its response could not be parsed.
     NotStarted(String),
-    /// It is running, but has no rules to check, for this reason.
+    /// The process is running, but has no rules to check, for this reason.
     Refused(String),
 }
 

@@ -138,7 +138,7 @@ fn the_report_contains_all_rules_although_some_crash() {
     let suites = suites();
     let workers = workers(Duration::from_secs(100));
     let number = suites.iter().position(|suite| suite.subject.name == "aborts").unwrap();
-    // Only this subject and the one before it: the others would hang or take too long.
+    // Checks only this subject and those before it, because the others would hang or take too long.
     let listed: Vec<Listed> = suites.iter().map(Listed::of).take(number + 1).collect();
     let report = workers.report(&listed, Level::L4);
     let (_, outcomes) = report.subjects.last().unwrap();

@@ -24,7 +24,7 @@ type Wrong = (&'static str, &'static [&'static str]);
 /// The rules for plugins of every kind. They are tested only with codecs.
 const COMMON: &[&str] = &["identifiers", "summary", "examples", "unknown-member", "schema"];
 
-/// A rule for codecs with certain names, which its own tests break.
+/// A rule for codecs with certain names. The unit tests of the rule have a codec that breaks it.
 const FIXTURES: &str = "codec-fixtures";
 
 /// A rule that runs only in a process without other rules. The module `crashes` has a plugin that breaks it.

@@ -102,8 +102,8 @@ pub(super) fn uses(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'static>>
 }
 
 impl CodecOnTrial {
-    /// Returns the difference that a codec which only decodes may have from other decoders: the loss of its first
-    /// example for this data type.
+    /// Returns how much the elements of a codec that only decodes may differ from those of other decoders: the loss
+    /// of the codec's first example for this data type.
     fn difference(&self, fixture: &Example) -> Option<f64> {
         let mut own = self.examples().iter().filter(|_| self.decodes_only());
         let own = own.find(|own| {

@@ -29,12 +29,12 @@ pub(in crate::suite) fn add(registry: &Arc<Registry>, package: Option<&str>, tar
         let mut seeded: Option<&Example> = None;
         let mut seeded_in_parts: Option<&Example> = None;
         for used in trial.computing(&mut cases) {
-            // Chunks of moderate size cover most in few bytes; one seed per example suffices.
+            // Chunks of moderate size cover most code with few bytes; one seed per example suffices.
             let is_moderate =
                 !used.example.shape.is_empty() || (6..100).contains(&used.array.element_count().unwrap_or(0));
             let has_seeds = is_moderate && !seeded.is_some_and(|seeded| std::ptr::eq(seeded, used.example));
             seeded = if has_seeds { Some(used.example) } else { seeded };
-            // Chunks of a single part do not exercise parts.
+            // A chunk that consists of a single part does not test decoding in parts.
             let has_parts =
                 used.has_parts() && !seeded_in_parts.is_some_and(|seeded| std::ptr::eq(seeded, used.example));
             seeded_in_parts = if has_parts { Some(used.example) } else { seeded_in_parts };

@@ -87,7 +87,8 @@ fn value(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
-/// The number of bytes after the output memory that code in C may overwrite. With guard pages there are none.
+/// The number of bytes after the output memory, which reveal whether code in C writes past the end. A guard page
+/// replaces them.
 const BEHIND: usize = 64;
 
 fn exact_destination(trial: &CodecOnTrial, cases: &mut Cases) {

@@ -153,7 +153,7 @@ fn reals(used: &Use<'_>, bytes: &[u8]) -> Result<Vec<f64>, String> {
         <AnyNumber as Operand>::of(data_type).ok_or_else(unknown)?
     else {
         let (elements, _none) = bytes.as_chunks::<2>();
-        // The upper half of the bits of a binary32.
+        // A bfloat16 is the upper half of the bits of a binary32.
         let widened = elements.iter().map(|element| u32::from(u16::from_ne_bytes(*element)) << 16);
         return Ok(widened.map(|bits| f64::from(f32::from_bits(bits))).collect());
     };
