@@ -15,7 +15,7 @@ pub(crate) fn attributes_of(value: impl Into<Value>) -> Result<Object, Error> {
     }
 }
 
-/// Returns a change that cannot fail, in the form of one that may.
+/// Converts a change that cannot fail to the form of one that returns a `Result`.
 pub(crate) fn infallible(
     mut change: impl FnMut(&mut Object),
 ) -> impl FnMut(&mut Object) -> Result<(), Error> {

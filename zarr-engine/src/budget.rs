@@ -183,7 +183,8 @@ impl MemoryBudget {
 
     fn wake(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
-            // A thread that has just found too little memory waits on the condition variable once the lock is free.
+            // A thread that has found too little memory holds the lock until it waits on the condition variable.
+            // Acquiring the lock ensures that the notification also reaches this thread.
             drop(self.queue.lock().unpoisoned());
             self.has_changed.notify_all();
         }

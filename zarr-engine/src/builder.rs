@@ -66,8 +66,8 @@ conversions! { DimensionName:
 ///
 /// Data types, fill values and codecs may be given in the notation of any format; they are translated to the format of
 /// the array. Defaults: chunks of about 1 MiB, a fill value of zero, and compression with `zstd` (in the draft `gzip`).
-/// The defaults are the same in every program: without that codec plugin, choose another codec or call
-/// [`ArrayBuilder::uncompressed`].
+/// The defaults are the same in every program: a program without the plugin for this codec must choose another codec or
+/// call [`ArrayBuilder::uncompressed`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayBuilder {
     shape: Vec<u64>,

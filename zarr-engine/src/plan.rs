@@ -151,7 +151,7 @@ impl<'p> Piece<'p> {
         }
     }
 
-    /// Returns the strided box of the selected elements; `None` if there are several.
+    /// Returns the strided box of the selected elements; `None` if they form several boxes.
     pub(crate) fn only(&self) -> Option<StridedBox> {
         let mut only = StridedBox::new(self.chunk.len());
         let is_only = match &self.elements {

@@ -128,7 +128,8 @@ impl<'r> Read<'r> {
         let Some(cache) = cache else {
             return self.for_each_chunk(count, |number| number);
         };
-        // A copy of this size is not worth a second thread, but decoding the other chunks may be.
+        // Copying this number of bytes is not worth a second thread, but decoding chunks that are not cached may be
+        // worth several.
         let others = self.put_cached(0..count, cache)?;
         self.for_each_chunk(others.len(), |place| others[place])
     }

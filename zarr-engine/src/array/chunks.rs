@@ -93,7 +93,7 @@ impl Array {
     }
 
     /// Copies the stored values of the chunks at `indices` from `source`, without decoding or checking them. Both
-    /// arrays must use the same encoding. Chunks that are missing in `source` are not changed here.
+    /// arrays must use the same encoding. If a chunk is missing in `source`, the chunk of this array does not change.
     ///
     /// Chunks are copied concurrently: by the threads of the context, or by more if one of the stores is remote. At any
     /// time, the values in flight take at most 64 MiB, and at most half of the memory budget of `source`, unless a single

@@ -26,13 +26,14 @@ const GROWTH: usize = 4;
 /// The assumed size of an element of variable size in bytes.
 const VARIABLE_SIZE: u64 = 32;
 
-/// The interval at which a thread of a rayon pool checks whether a batch is complete. It runs other jobs meanwhile.
+/// The interval at which a thread of a rayon pool checks whether a batch is complete. Between two checks, the thread
+/// runs other jobs.
 const INTERVAL: Duration = Duration::from_micros(100);
 
 type Results = VecDeque<Result<ElementArray, Error>>;
 
 impl Array {
-    /// Reads selections in turn, and the next ones ahead, while the caller uses the elements of the one before.
+    /// Reads selections in turn, and the next ones ahead, while the caller uses the elements of the previous selection.
     ///
     /// The iterator returns what [`Array::read`] returns for each selection, in order. From a remote store, many small
     /// reads take a few round trips together instead of one or more each. Selections that are read together fetch a
@@ -40,7 +41,7 @@ impl Array {
     ///
     /// A batch of selections is read on a thread, as [`Array::read_many`] does, while the caller takes the elements of the
     /// batch before. Batches grow from one selection until their elements fill 32 MiB, or an eighth of the memory budget
-    /// if that is less. Nothing is read before the first element is taken. Dropping the iterator waits for the batch that
+    /// if that is less. Nothing is read before the first call of `next`. Dropping the iterator waits for the batch that
     /// is being read.
     ///
     /// ```
@@ -77,7 +78,8 @@ impl Array {
         }
     }
 
-    /// Returns the size of the elements of a selection in bytes. An invalid selection is an error when it is read.
+    /// Returns the size of the elements of a selection in bytes; 0 for an invalid selection, for which reading returns
+    /// the error.
     fn expected_size(&self, selection: &Selection) -> u64 {
         let size = match self.data_type().elements() {
             Elements::Fixed { size, .. } => size as u64,

@@ -57,8 +57,8 @@ impl Building<'_> {
     }
 
     /// Returns the default compression: `gzip` in the draft, whose specification defines it, otherwise `zstd`, which is
-    /// better and widely supported. It does not depend on the other codecs of a program: in a build without it, the
-    /// caller must choose.
+    /// better and widely supported. The default is the same in every build: in a build without this codec, the caller
+    /// must choose another one.
     fn default_compression(&self) -> Result<CodecEntry, Error> {
         let (identifier, level) = if self.format == Format::V3Draft { ("gzip", 5) } else { ("zstd", 3) };
         if let Err(unknown) = self.registry.codecs().find(Format::V2, identifier, self.reading) {

@@ -8,7 +8,8 @@ use crate::location::readable_location;
 use crate::unpoisoned::Unpoisoned;
 
 impl Context {
-    /// Returns whether changes of values in `store` are conditional. If not, refuses or notes the change.
+    /// Returns whether changes of values in `store` are conditional. If not, refuses the change if conditions are
+    /// required; otherwise notes that values of the store were changed.
     pub(crate) fn check_conditions(&self, store: &dyn Store) -> Result<bool, Error> {
         if store.capabilities().conditional_set {
             return Ok(true);

@@ -132,7 +132,7 @@ impl<'a> Plane<'a> {
     unsafe fn block(&self, source: *const u8, destination: *mut u8, along: usize, across: usize) {
         let along = Dimension { count: along, ..self.along };
         let across = Dimension { count: across, ..self.across };
-        // A very short innermost loop costs more than better cache locality gains.
+        // A very short innermost loop costs more time than the better use of caches saves.
         let short = along.count < 8 && along.count < across.count;
         let (inner, outer) = if short { (across, along) } else { (along, across) };
         if let Some(elements) = self.elements {

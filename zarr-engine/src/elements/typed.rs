@@ -31,7 +31,7 @@ pub trait WriteElement: Sized {
     }
 }
 
-/// A Rust type as which elements can be read: numbers and other types that implement [`Element`], [`bool`], [`String`],
+/// A Rust type that elements can be read as: numbers and other types that implement [`Element`], [`bool`], [`String`],
 /// `Vec<u8>`, and an [`Option`] of any of these if elements may be missing.
 pub trait ReadElement: WriteElement {
     /// The result of a read: [`Values`] for an [`Element`], a `Vec` for any other type.

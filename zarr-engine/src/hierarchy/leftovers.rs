@@ -55,8 +55,8 @@ pub(super) fn with_current_listing<T: Send + Sync>(
     Ok((read, listed.into_inner()))
 }
 
-/// Like [`with_listing`], for the folders of many new arrays, whose parent groups are listed. Returns the `prefixes`
-/// that are not empty.
+/// Like [`with_listing`], for many new arrays: lists their parent groups instead of their folders. Returns the
+/// `prefixes` that are not empty.
 pub(super) fn with_listings<T: Send + Sync>(
     access: &Access,
     new: &[(&NodePath, Prefix)],

@@ -86,8 +86,8 @@ pub(super) fn populate(bytes: &mut [u8]) {
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(super) fn populate(_: &mut [u8]) {}
 
-/// Advises the system to use huge pages for `bytes`, which will be written. Clearing small pages takes longer than a
-/// copy.
+/// Advises the system to use huge pages for `bytes`, which will be written. Clearing small pages takes longer than
+/// copying elements to them.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) fn prefer_huge_pages(bytes: &mut [u8]) {
     let before = bytes.as_ptr().addr().wrapping_neg() % HUGE_PAGE;

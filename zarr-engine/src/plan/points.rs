@@ -94,8 +94,8 @@ impl<'a> PointsPlan<'a> {
         Self::sorted(axes, elements, coordinates.len() / rank.max(1))
     }
 
-    /// Plans the inner chunks that contain elements of a shard. Dimension `i` of the inner chunks is dimension
-    /// `order[i]` of the shard.
+    /// Plans the inner chunks of a shard that contain its selected elements. Dimension `i` of the inner chunks is
+    /// dimension `order[i]` of the shard.
     pub(super) fn of_points(
         axes: Vec<Axis<'a>>,
         points: &Points<'_>,

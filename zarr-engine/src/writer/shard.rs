@@ -117,7 +117,8 @@ impl StoredArray {
         plan.map_or(u64::MAX, |plan| size.saturating_mul(plan.len() as u64))
     }
 
-    /// Returns the value of a shard that is written partially. Other inner chunks are copied in stored form.
+    /// Returns the value of a shard that is written partially. Inner chunks without new elements are copied in stored
+    /// form.
     pub(super) fn modified_shard<'w>(
         &self,
         job: &Job<'_>,

@@ -18,8 +18,8 @@ pub(super) fn below(access: &Access, path: &NodePath, start: EntryKind, mut node
     })
 }
 
-/// Returns the nodes at and below `start`: the explicit ones and the implicit groups between them. Calls `orphan` with
-/// each node below an array, and the array.
+/// Returns the nodes at and below `start`: the explicit ones and the implicit groups between them. For each node below
+/// an array, calls `orphan` with the node and the array.
 fn with_implicit_groups(
     explicit: BTreeMap<NodePath, EntryKind>,
     start: &NodePath,

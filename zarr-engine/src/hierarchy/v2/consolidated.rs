@@ -76,7 +76,8 @@ impl V2 {
         }
         let _guard = access.lock_consolidated();
         for (group, key) in groups.iter().zip(&keys) {
-            // Another thread or program may have changed them before the lock was acquired.
+            // Another thread or program may have changed the document before the lock was acquired, so it is read
+            // again.
             access.until_stored(|| {
                 let access = access.changing()?;
                 let Some(value) = access.get(key)? else { return Ok(()) };
