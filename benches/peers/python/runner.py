@@ -82,7 +82,7 @@ class Case:
 
 
 def key_of(ranges):
-    """Return the key of a box, or that of an element as users write it."""
+    """Return the key of a box; for a box of one element, the integers that users write."""
     if all(stop == start + 1 for start, stop in ranges):
         return tuple(start for start, _ in ranges)
     return tuple(slice(start, stop) for start, stop in ranges)

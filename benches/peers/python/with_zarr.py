@@ -34,7 +34,7 @@ class Program:
             settings["codec_pipeline.strict"] = True
             self.version += f", zarrs {importlib.metadata.version('zarrs')}"
         if name == "zarr-python-zarr-kit":
-            # As above, an unsupported case is an error by default.
+            # With this pipeline, an unsupported case is an error by default.
             self.version += f", zarr_kit {importlib.metadata.version('zarr_kit')}"
         zarr.config.set(settings)
 
