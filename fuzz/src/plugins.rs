@@ -7,7 +7,8 @@ use zarr_conformance::fuzz::{Aspect, Targets};
 use zarr_kit::Registry;
 use zarr_kit::loaded::{Lock, Manifest};
 
-/// Defines the targets of one aspect of all plugins, which are created at the first use.
+/// Defines the functions of a fuzz target that tests one aspect of all plugins. The plugins are created at the first
+/// use.
 macro_rules! aspect {
     ($aspect:ident, $targets:ident, $run:ident, $seeds:ident) => {
         static $targets: LazyLock<Targets> = LazyLock::new(|| targets(Aspect::$aspect));

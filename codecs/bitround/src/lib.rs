@@ -122,7 +122,8 @@ impl BitRound {
     }
 }
 
-/// Returns the number of stored bits of the mantissa, of one part if there are two.
+/// Returns the number of stored bits of the mantissa of a float or of one part of a complex number; `None` for
+/// integers.
 fn mantissa(number: AnyNumber) -> Option<u32> {
     match number {
         AnyNumber::BF16 => Some(7),

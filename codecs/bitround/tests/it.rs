@@ -106,7 +106,7 @@ fn floats_are_rounded_like_in_numcodecs() {
     }
 }
 
-/// numcodecs 0.17.1 rounds the `float32` of the same values in the same way; their lower half stays zero.
+/// The expected elements are the upper halves of the `float32` that numcodecs 0.17.1 writes for the same numbers.
 #[test]
 fn bfloat16_has_seven_bits_of_mantissa() {
     let decoded = [0x3dcdu16, 0xc0e8, 0x447a, 0x7f78, 0x0001, 0x4049];

@@ -98,7 +98,7 @@ impl BytesToBytesCodec for Bitshuffle {
     }
 }
 
-/// The configuration of both formats, which documents state in full.
+/// The configuration, which is the same in v2 and v3. Written documents contain all members.
 #[derive(Serialize, Deserialize)]
 struct BitshuffleConfiguration {
     #[serde(default = "one")]

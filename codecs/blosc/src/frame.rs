@@ -83,7 +83,7 @@ impl<'a> EncodedBlocks<'a> {
         Ok(streams.len() - rest.len())
     }
 
-    /// Checks the streams of all blocks. They must not overlap: C-Blosc never writes such buffers.
+    /// Checks the streams of all blocks. Blocks must not overlap: C-Blosc never writes overlapping blocks.
     fn check(&self) -> Result<(), String> {
         let size = self.header.size as usize;
         let blocksize = self.header.blocksize as usize;

@@ -9,7 +9,7 @@ use crate::blosclz;
 /// The size of the field before a stream that holds the stream's size, in bytes.
 const WORD: usize = 4;
 
-/// The bit of the token of a stream that marks a repeated byte.
+/// The token of a stream that is one repeated byte.
 const REPEATED: u8 = 1;
 
 /// A stream of a block.

@@ -141,7 +141,7 @@ fn inflate<'e>(level: u8, content: &'e [u8], decoded: &mut Output<'_>) -> CodecR
     })
 }
 
-/// The configuration of every format, which documents state in full.
+/// The configuration, which is the same in every format. Written documents contain all members.
 #[derive(Serialize, Deserialize)]
 struct Bz2Configuration {
     #[serde(default = "one")]

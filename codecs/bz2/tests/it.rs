@@ -120,7 +120,7 @@ fn the_round_trip_is_exact_and_damage_never_panics() {
     }
 }
 
-/// For each of these streams the library would clear 3.6 MB.
+/// The library would clear 3.6 MB for each stream.
 #[test]
 fn a_million_streams_with_little_or_no_content_decode() {
     let (empty, _) = STREAMS[1];

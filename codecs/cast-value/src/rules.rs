@@ -37,7 +37,7 @@ impl Rounding {
     }
 }
 
-/// How a number is treated that exceeds the range of the target type.
+/// How a number that exceeds the range of the target type is cast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OutOfRange {

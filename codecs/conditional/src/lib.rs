@@ -233,7 +233,7 @@ impl BytesToBytesCodec for Conditional {
             .map(|(_, inner)| inner)
             .collect();
         let Some((first, others)) = apply.split_first() else { return Ok(decoded.put(bytes)?) };
-        // The maximum sizes between the codecs, starting with the first.
+        // The maximum encoded size of each codec, starting with the first one, whose input is the chunk.
         let mut limits = vec![first.max_encoded_size(decoded.remaining())];
         for inner in others {
             let before = limits.last().copied().unwrap_or_default();

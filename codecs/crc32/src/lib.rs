@@ -78,7 +78,7 @@ impl Checksum for Crc32 {
     }
 }
 
-/// The configuration of every format, which documents state in full.
+/// The configuration, which is the same in every format. Written documents contain all members.
 #[derive(Serialize, Deserialize)]
 struct Crc32Configuration {
     #[serde(default = "ChecksumLocation::start")]

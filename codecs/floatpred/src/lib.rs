@@ -172,7 +172,7 @@ fn check_repeated(
     typestrings::check_same(creation, "dtype", &*dtype, &order, array)
 }
 
-/// Writes all members of the other format.
+/// Writes all members of the configuration in format `to`.
 fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     let array = array(decoded)?;
     let codec = parse(creation, array)?;

@@ -181,7 +181,7 @@ fn is_of_v3(creation: &Creation<'_>) -> bool {
     creation.format == Format::V3 && creation.identifier == NAME
 }
 
-/// Writes all members of the other format.
+/// Writes all members of the configuration in format `to`.
 fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     let array = array(decoded)?;
     let delta = parse(creation, array)?;

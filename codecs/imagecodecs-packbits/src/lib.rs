@@ -1,10 +1,10 @@
 //! The `imagecodecs_packbits` codec: stores repeated bytes once, like TIFF files with PackBits compression.
 //!
-//! Bytes to bytes: a run of up to 128 equal bytes takes two bytes, and up to 128 other bytes follow a byte with
-//! their number. The encoded size depends on the data and is bounded. The decoded size is computed from the stream
-//! before any memory is allocated.
+//! Bytes to bytes: a run of up to 128 equal bytes takes two bytes, and up to 128 other bytes follow a byte with their
+//! number. The encoded size depends on the data. The decoded size is computed from the stream before any memory is
+//! allocated.
 //!
-//! It is a different codec than `packbits`, which packs the bits of elements.
+//! This codec differs from `packbits`, which packs the bits of elements.
 //!
 //! v2 and final v3 have the codec as `imagecodecs_packbits`; `numcodecs.imagecodecs_packbits` is also read. Older
 //! versions of imagecodecs also write `axis`. It only affects where their encoder ends runs, so it is read and ignored.
@@ -46,7 +46,7 @@ impl From<ImagecodecsPackbits> for CodecEntry {
 }
 
 impl BytesToBytesCodec for ImagecodecsPackbits {
-    /// Other programs may store short runs, which take more bytes than ours.
+    /// Unknown, because other programs may store short runs, which take more bytes than the runs of this encoder.
     fn encoded_size(&self, _decoded: Size) -> Size {
         Size::Unknown
     }

@@ -120,7 +120,8 @@ impl BytesToBytesCodec for Lz4 {
     }
 }
 
-/// The configuration of every format, which documents state in full. This compressor ignores the acceleration.
+/// The configuration, which is the same in every format. Written documents contain all members. This compressor ignores
+/// the acceleration.
 #[derive(Serialize, Deserialize)]
 struct Lz4Configuration {
     #[serde(default = "one")]

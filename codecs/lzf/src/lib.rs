@@ -101,7 +101,7 @@ impl BytesToBytesCodec for Lzf {
     }
 }
 
-/// The configuration of every format, which documents state in full.
+/// The configuration, which is the same in every format. Written documents contain all members.
 #[derive(Serialize, Deserialize)]
 struct LzfConfiguration {
     #[serde(default = "yes")]

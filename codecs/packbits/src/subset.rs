@@ -55,12 +55,13 @@ impl PackBits {
         first + self.bits_before(run.start) / 8..first + self.bits_before(run.end).div_ceil(8)
     }
 
-    /// Returns the number of packed bits before an element. The bits of all elements have been counted.
+    /// Returns the number of packed bits before an element. The product does not overflow, because the number of bits
+    /// of the whole chunk was computed before.
     fn bits_before(&self, element: u64) -> u64 {
         element * self.component.packed_bits() as u64
     }
 
-    /// Returns the position of the number of unused bits, if it is stored.
+    /// Returns the position of the byte with the number of unused bits, if it is stored.
     fn padding_range(&self, array: &ArrayRepresentation) -> Result<Option<Range<u64>>, CodecError> {
         let (_, packed, _) = self.sizes(array)?;
         Ok(match self.padding_encoding {

@@ -103,7 +103,7 @@ impl BytesToBytesCodec for Shuffle {
     }
 }
 
-/// The configuration of every format, which documents state in full.
+/// The configuration, which is the same in every format. Written documents contain all members.
 #[derive(Deserialize)]
 struct ShuffleConfiguration {
     #[serde(default = "four")]

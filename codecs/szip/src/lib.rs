@@ -130,7 +130,7 @@ impl BytesToBytesCodec for Szip {
     }
 }
 
-/// The configuration of every format, which documents state in full.
+/// The configuration, which is the same in every format. Written documents contain all members.
 #[derive(Serialize, Deserialize)]
 struct SzipConfiguration {
     options_mask: u32,

@@ -129,7 +129,7 @@ fn invalid_elements_are_not_encoded() {
     assert!(matches!(error, CodecError::TooLarge(_)), "{error}");
 }
 
-/// The codecs have the same form, and zarrs writes both data types with both.
+/// `vlen-bytes` and `vlen-utf8` have the same form, and zarrs writes `bytes` and `string` with each of them.
 #[test]
 fn data_type_string_is_read_with_a_warning_except_in_strict_mode() {
     let chunk = array(&[1], TEXT);

@@ -94,7 +94,7 @@ impl BytesToBytesCodec for Zlib {
     }
 }
 
-/// The configuration of every format, which documents state in full.
+/// The configuration, which is the same in every format. Written documents contain all members.
 #[derive(Serialize, Deserialize)]
 struct ZlibConfiguration {
     #[serde(default = "one")]

@@ -25,8 +25,8 @@ const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "example.runs", "configuration": {"width": 4}}"#),
 ];
 
-/// The functions of `runs.h`. `from` points to `len` bytes. `to` points to the number of bytes that the
-/// preceding function returns. The last run must be complete.
+/// The functions of `runs.h`. `from` points to `len` bytes. `to` points to space for the number of bytes that the
+/// preceding function returns. For `runs_decode`, the last run must be complete.
 mod c {
     unsafe extern "C" {
         pub(super) fn runs_encoded_size(from: *const u8, len: usize, width: usize) -> usize;

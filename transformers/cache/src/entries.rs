@@ -133,7 +133,7 @@ impl Entries {
     pub(crate) fn find_chunk(&mut self, chunk: &ChunkId<'_>) -> Option<Bytes> {
         let slot = *self.values.get(chunk.key)?.chunks.get(&chunk.number)?;
         match &self.items.get(slot)?.content {
-            // Usually both are the same text in memory.
+            // The decoding of the entry is usually the same text in memory as that of the request.
             Content::Chunk(cached)
                 if Arc::ptr_eq(&cached.decoding, chunk.decoding) || cached.decoding == *chunk.decoding => {}
             _ => return None,

@@ -15,7 +15,7 @@
 //! or `"decoded"`; `"missing"` is false by default. A cache of decoded chunks may contain a cache of encoded
 //! values; no other nesting is allowed.
 //!
-//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that do not change the stored form.
+//! Source: "Storage transformers" in the Zarr v3 draft of 2022, about transformers that do not change the stored form.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -157,7 +157,7 @@ impl CacheStore {
         }
     }
 
-    /// Caches or notes that a key is missing.
+    /// Caches that a key is missing if missing keys are cached. Otherwise, only drops the entries of its value.
     fn note_missing(&self, key: &Key, changes: ChangeCount) {
         match self.caches_missing {
             true => self.entries().insert_missing(key, changes),
@@ -182,8 +182,8 @@ impl CacheStore {
         }
     }
 
-    /// Copies the bytes if they may fit, since an entry must not keep a larger buffer of the store alive. The
-    /// caller does not hold the lock.
+    /// Copies the bytes if they may fit, since an entry must not keep a larger buffer of the store alive. The caller
+    /// must not hold the lock, because copying takes time.
     fn own(&self, bytes: &[u8]) -> Option<Bytes> {
         let mut copy = Vec::new();
         if bytes.len() > self.limit || copy.try_reserve_exact(bytes.len()).is_err() {

@@ -3,7 +3,7 @@
 //! Key `k` is key `PREFIXk` of the other store; keys outside of the prefix are not visible. Described as
 //! `{"type": "prefix", "prefix": "a/b", "store": {…}}`; a trailing `/` is optional.
 //!
-//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that do not change the stored form.
+//! Source: "Storage transformers" in the Zarr v3 draft of 2022, about transformers that do not change the stored form.
 
 use std::sync::Arc;
 

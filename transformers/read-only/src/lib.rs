@@ -2,7 +2,7 @@
 //!
 //! It is not recorded in metadata. Described as `{"type": "read-only", "store": {…}}`.
 //!
-//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that do not change the stored form.
+//! Source: "Storage transformers" in the Zarr v3 draft of 2022, about transformers that do not change the stored form.
 
 use std::sync::Arc;
 

@@ -4,10 +4,10 @@
 //! a table to standard error when it is dropped, unless the description has `"report": false`;
 //! [`StatisticsStore::new`] does not.
 //!
-//! Only operations that reach this store are counted, not those that a `cache` around it answers, or decoded
-//! chunks that an inner cache holds.
+//! Only operations that reach this store are counted. Operations that a `cache` around it answers are not counted, nor
+//! are reads of decoded chunks that an inner cache holds.
 //!
-//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that do not change the stored form.
+//! Source: "Storage transformers" in the Zarr v3 draft of 2022, about transformers that do not change the stored form.
 
 use std::collections::BTreeMap;
 use std::fmt;
