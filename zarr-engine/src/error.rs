@@ -36,7 +36,7 @@ pub enum Error {
     /// There is no node at this path.
     #[error("there is no node at {}", printable(.0))]
     NoNode(NodePath),
-    /// The node has the other kind.
+    /// The node is an array where a group was expected, or the reverse.
     #[error(transparent)]
     WrongKind(Box<WrongKind>),
     /// The node already exists, or another node is in the way.
@@ -69,7 +69,7 @@ pub enum Error {
     /// The operation is not supported by this handle, store or format.
     #[error("{}", printable(.0))]
     NotSupported(String),
-    /// The format cannot represent something.
+    /// The format does not support a feature that was requested.
     #[error(transparent)]
     NotInFormat(Box<NotInFormat>),
     /// The description of a new array or store is invalid.
@@ -106,14 +106,14 @@ impl Error {
     }
 }
 
-/// A path cannot be a key.
+/// Converts the error for a path of a node that cannot be a key.
 impl From<KeyError> for Error {
     fn from(error: KeyError) -> Self {
         StoreError::from(error).into()
     }
 }
 
-/// A selection requested a chunk that the grid does not have.
+/// Converts the error for a selection that requested a chunk that the grid does not have.
 impl From<GridError> for Error {
     fn from(error: GridError) -> Self {
         Self::Selection(error.to_string())

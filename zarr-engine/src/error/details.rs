@@ -29,7 +29,7 @@ pub struct InvalidDocument {
     pub source: DocumentError,
 }
 
-/// The node has the other kind.
+/// The node is an array where a group was expected, or the reverse.
 #[derive(Debug, thiserror::Error)]
 #[error("{} is {found}, not {wanted}", printable(.path))]
 #[non_exhaustive]
@@ -161,7 +161,7 @@ pub struct UndefinedFillValue {
     pub reason: String,
 }
 
-/// The format cannot represent something.
+/// The format does not support a feature that was requested.
 #[derive(Debug, thiserror::Error)]
 #[error("{format} does not support {}", printable(.reason))]
 #[non_exhaustive]

@@ -403,7 +403,7 @@ impl FormatRules for Draft {
         match node.metadata {
             NewMetadata::Array(array) => {
                 if !self.can_tell_nodes_below(access) {
-                    // The array may replace an implicit group.
+                    // The array may replace an implicit group, so cached groups are no longer valid.
                     access.context.groups_changed();
                 }
                 if node.leftovers.is_some() && access.store.capabilities().listable {

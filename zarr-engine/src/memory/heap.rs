@@ -26,7 +26,7 @@ pub(super) unsafe fn free(start: NonNull<u8>, size: usize, alignment: usize) {
     }
 }
 
-/// The replacement for mapped memory.
+/// Replaces the module `mapped` on systems where memory is not mapped.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(super) mod lines {
     use std::ptr::NonNull;

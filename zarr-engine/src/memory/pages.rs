@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn selects_the_faster_kind_and_retries_the_other() {
         let pages = Pages::default();
-        // Both are unknown.
+        // The times of both kinds of pages are unknown.
         assert!(pages.are_huge_next());
         pages.huge.note(300);
         assert!(!pages.are_huge_next());
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(tried.collect::<Vec<_>>(), [AGAIN - 1, 2 * AGAIN - 1]);
         (0..8).for_each(|_| pages.huge.note(50));
         assert!(pages.are_huge_next());
-        // A single very slow allocation is enough.
+        // A single very slow allocation is enough to select the other kind.
         pages.huge.note(2000);
         assert!(!pages.are_huge_next());
     }

@@ -44,7 +44,7 @@ impl Run {
         let before = |element: u64| element.saturating_sub(self.start).div_ceil(step).min(self.count as u64);
         let from = before(chunk.extent.start);
         let to = before(chunk.extent.end);
-        // Both are at most `count`.
+        // Both numbers are at most `count`, so they fit into a `usize`.
         let from = usize::try_from(from).unwrap_or(self.count);
         let to = usize::try_from(to).unwrap_or(self.count);
         self.part(from, to, chunk.extent.origin())

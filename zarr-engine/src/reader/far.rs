@@ -29,11 +29,11 @@ const IN_FLIGHT: u64 = 32 << 20;
 /// Maximum number of chunks and inner chunks of one batch, because jobs take memory.
 const BATCH: usize = 1 << 16;
 
-/// The jobs of some chunks.
+/// The jobs of the chunks that are read together.
 #[derive(Default)]
 pub(super) struct Batch<'r> {
     pub(super) jobs: Vec<Job<'r>>,
-    /// The values of shards.
+    /// The values of the shards among these chunks.
     shards: Vec<Arc<ShardValue<'r>>>,
     /// Chunks to read one by one, because they exceed the memory budget of a batch or their expected size.
     pub(super) alone: Vec<(usize, OutputState)>,
@@ -424,7 +424,7 @@ impl StoredArray {
         StoreError::io("reading", self.place.chunks.to_string(), what).into()
     }
 
-    /// Adds the chunk to an error of its value.
+    /// Converts the error for a value that is too large to an error of the chunk.
     pub(super) fn checked_response<R>(
         &self,
         chunk: &[u64],
