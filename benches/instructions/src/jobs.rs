@@ -1,4 +1,4 @@
-//! The jobs.
+//! The jobs whose instructions are counted: plans, kernels, reads, writes, and opening and creating arrays.
 
 use std::sync::Arc;
 

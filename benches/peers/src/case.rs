@@ -85,7 +85,7 @@ pub struct Far {
     pub requests: usize,
 }
 
-/// One case.
+/// One case: an operation, its data and its settings.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -103,7 +103,7 @@ pub struct Case {
     /// payload.
     #[serde(default)]
     pub elements: Option<PathBuf>,
-    /// The data type.
+    /// The name of the data type, such as `uint16`.
     #[serde(default)]
     pub data_type: String,
     /// Elements per dimension.

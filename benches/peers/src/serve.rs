@@ -21,7 +21,7 @@ pub struct About {
     pub version: String,
 }
 
-/// One run of a case.
+/// The result of one run of a case.
 #[derive(Debug, Clone, Copy)]
 pub struct Ran {
     /// The duration of the operation in seconds.

@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_target_is_met_or_not_and_the_floor_may_miss_it() {
         let mut report = made_up();
-        // The floor takes 50 ms, we 200, the best peer 400.
+        // The floor takes 50 ms, this engine 200 ms, the best peer 400 ms.
         report.cases[0].aim = OfFloor(0.25);
         let verdict = |report: &Report| super::verdict(report, &report.cases[0]).unwrap();
         assert_eq!(verdict(&report), Verdict { found: 0.25, is_met: true, most: None });
@@ -317,7 +317,7 @@ mod tests {
         let mut report = made_up();
         report.cases[0].name = "nodes-1e5/list".to_owned();
         report.cases[1].name = "nodes-1e4/list".to_owned();
-        // 200 ms and 2 ms.
+        // The larger listing takes 200 ms, the smaller one 2 ms.
         let listing = general(&report).into_iter().find(|general| general.what.contains("nodes")).unwrap();
         assert_eq!((listing.found.as_str(), listing.is_met), ("100.0×", false));
     }

@@ -134,7 +134,7 @@ fn passages(workspace: &Workspace, file: &Path) -> Result<Vec<Passage>, String> 
 /// Returns the denied phrases in a passage, with their lines.
 fn denied_in(passage: &Passage) -> Vec<(usize, String)> {
     let words = &passage.words;
-    // `None` is a value of Rust and Python.
+    // `None`, a value of Rust and Python, must not be confused with the word.
     let in_lower_case =
         |word: &Word| if word.text == "None" { "None".to_owned() } else { word.text.to_lowercase() };
     let lower: Vec<_> = words.iter().map(in_lower_case).collect();

@@ -98,7 +98,7 @@ impl<'ast> Visit<'ast> for Shapes {
             Pat::Type(typed) => &*typed.pat,
             pattern => pattern,
         };
-        // With `else`, the tuple is one condition.
+        // In `let … else`, the tuple combines several conditions, which is allowed.
         let is_value =
             |init: &&syn::LocalInit| init.diverge.is_none() && matches!(*init.expr, Expr::Tuple(_));
         if matches!(pattern, Pat::Tuple(_)) && local.init.as_ref().filter(is_value).is_some() {
