@@ -22,7 +22,7 @@ const STACK: usize = 8 << 20;
 
 /// Runs `work` without the global interpreter lock.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    // State that other calls see is behind locks, which ignore a panic.
+    // Locks protect the state that other calls see. They can be taken again after a panic.
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| internal_error(&*panic))
 }
 

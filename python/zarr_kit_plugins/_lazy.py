@@ -7,7 +7,7 @@ import numcodecs.abc
 
 
 def codec_for_zarr(name: str) -> Any:
-    """Return the class for a codec of zarr-python. Its instances have the class for their kind, such as bytes to bytes."""
+    """Return the class for a codec of zarr-python. It creates instances of the class for the kind of the codec."""
 
     def from_dict(data: Any) -> Any:
         from zarr_kit._zarr_codecs import codec_from_json

@@ -6,7 +6,7 @@
 //!
 //! **Threads.** Two threads of the store send the requests, and callers block, so the methods work inside and
 //! outside of an asynchronous runtime. Inside a runtime, call them from `spawn_blocking`. [`Store::get`] sends
-//! one request and waits; [`Store::get_many`] keeps up to 64 in flight.
+//! one request and waits; [`Store::get_many`] has up to 64 requests in flight.
 //!
 //! **Failures.** Failed requests (a broken connection, `5xx`, `408`, `429`) are repeated for half a minute (`retry-seconds`),
 //! with growing random waits, or with the wait of the server's `Retry-After`. A server fails if it sends
@@ -17,7 +17,7 @@
 //! hold. If not, [`Store::set_if`] is not supported. Deletions never have conditions.
 //!
 //! **Speed.** The store measures the time until a response begins and the rate at which its bytes arrive. From these,
-//! [`Store::read_hints`] tells an engine which values to request whole.
+//! [`Store::read_hints`] determines which values an engine requests whole.
 //!
 //! **Large values** are uploaded in parts, which become visible together.
 //!

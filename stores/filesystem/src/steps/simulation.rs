@@ -1,7 +1,7 @@
 //! A file system after a power cut.
 //!
-//! The model is that of POSIX with the order that file systems with a journal keep: the changes of one folder reach the disk
-//! in their order, up to any point after the last sync of that folder. Different folders, and the bytes of files, are
+//! The model is POSIX, with the order of file systems that have a journal: the changes of one folder reach the disk in
+//! their order, up to any point after the last sync of that folder. Different folders, and the bytes of files, are
 //! independent of each other. The bytes of a file that was not synced are missing, incomplete or complete.
 
 use std::cell::RefCell;
