@@ -21,12 +21,12 @@ use crate::{did_you_mean, printable, similar};
 ///
 /// # Errors
 ///
-/// [`DeError`] with the place and the reason if `value` is not a valid `T`.
+/// [`DeError`] with the JSON pointer of the fault and the reason, if `value` is not a valid `T`.
 pub fn from_value<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, DeError> {
     T::deserialize(value)
 }
 
-/// The reason why a value is not valid for a type, and the place.
+/// Why a value is not valid for a type, and which part of the value is at fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeError {
@@ -61,7 +61,7 @@ pub enum DeFault {
 }
 
 impl DeError {
-    /// Returns the error for the parent, with `step` as the member or element.
+    /// Prepends `step`, a member name or an index, to the path, so that the error is about the parent.
     fn inside(self, step: &str) -> Self {
         Self { path: inside(step, &self.path), ..self }
     }
@@ -123,11 +123,12 @@ impl de::Error for DeError {
     }
 }
 
-/// The name of the newtype that a [`Value`] requests. For this name, the deserializer of this crate passes a number
-/// as an enum with this variant and the text as content. Other deserializers ignore the name.
+/// The name of the newtype struct that [`Value`] requests from a deserializer. The deserializer of this crate
+/// recognizes the name and passes the text of a number, as the content of an enum variant with this name. Other
+/// deserializers ignore the name.
 pub(crate) const EXACT_VALUE: &str = "zarr_json::Value";
 
-/// The name of the newtype that a [`Number`] requests.
+/// The name of the newtype struct that [`Number`] requests from a deserializer, like [`EXACT_VALUE`].
 pub(crate) const EXACT_NUMBER: &str = "zarr_json::Number";
 
 impl<'de> Deserializer<'de> for &'de Value {
@@ -327,7 +328,7 @@ struct Variant<'de> {
 }
 
 impl<'de> Variant<'de> {
-    /// Passes the content to `read` and adds the place to errors.
+    /// Passes the content to `read`. Adds the name of the variant to the path of an error.
     fn read<T>(
         self,
         expected: &str,

@@ -28,7 +28,7 @@ impl Decimal {
 
     /// Compares with the magnitude of a float that is not zero and is a multiple of 2^-140.
     pub(super) fn compare(&self, float: f64) -> Option<Ordering> {
-        // A binary fraction with n digits has n decimal digits.
+        // A multiple of 2^-n has at most n decimal places.
         let other = Self::parse(&format!("{:.140}", float.abs()))?;
         Some(self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits)))
     }

@@ -110,10 +110,10 @@ macro_rules! json {
 /// Two values are equal if their texts are, except for white space, escapes and the order of members. So `1`
 /// and `1.0` differ.
 ///
-/// [`from_value`] and [`to_value`] preserve the text of numbers in values inside other types. Other formats,
-/// and serde's `flatten` and untagged enums, pass numbers as integers or `f64`. An integer that a serializer
-/// cannot represent is an error. Other deserializers may round an integer beyond 64 bits before this crate
-/// receives it; [`parse()`] does not.
+/// [`from_value`] and [`to_value`] preserve the text of numbers in values inside other types. Other serde formats, and
+/// serde's `flatten` and untagged enums, pass numbers as integers or `f64`. An integer that a serializer cannot
+/// represent is an error. Other deserializers may round an integer beyond 64 bits before this crate receives it;
+/// [`parse()`] does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "JSON has no other values")]
 pub enum Value {
@@ -216,7 +216,7 @@ impl Value {
 
     /// Returns the JSON pointer of the first bare `NaN`, `Infinity` or `-Infinity` in this value, if there is one.
     ///
-    /// Only [`ParseOptions::bare_non_finite`] accepts them.
+    /// The parser accepts such tokens only with [`ParseOptions::bare_non_finite`].
     pub fn find_non_finite(&self) -> Option<String> {
         if !self.has_non_finite() {
             return None;

@@ -4,7 +4,7 @@ use super::object::Object;
 use super::text::Text;
 use super::{Number, Value};
 
-/// The memory limit of a document, per byte of the limit of its size.
+/// The memory limit of a document is this number times the maximum size of a document, plus [`SMALLEST`].
 const RATIO: usize = 4;
 /// The minimum memory limit of a document.
 const SMALLEST: usize = 1 << 20;
@@ -115,7 +115,7 @@ impl ValueMemory {
         Ok(Value::Object(object))
     }
 
-    /// Adds `size` bytes. Fails if the limit is exceeded.
+    /// Counts `size` more bytes. Fails if the limit is exceeded.
     pub(super) fn take(&mut self, size: usize) -> Result<(), TooMuchMemory> {
         self.left = self.left.checked_sub(size).ok_or(TooMuchMemory { limit: self.limit })?;
         Ok(())

@@ -62,7 +62,7 @@ impl Number {
 
     /// Checks whether this is a JSON number, and not a bare `NaN`, `Infinity` or `-Infinity`.
     pub fn is_finite_token(&self) -> bool {
-        // Every other number ends in a digit.
+        // A JSON number ends in a digit; the bare tokens end in a letter.
         self.0.as_bytes().last().is_some_and(u8::is_ascii_digit)
     }
 
@@ -91,8 +91,8 @@ impl Number {
         self.text().parse().ok()
     }
 
-    /// Returns the nearest `f64`, rounded once from the text: an infinity beyond the range of `f64`, and the value of
-    /// a bare token.
+    /// Returns the nearest `f64`, rounded once from the text. A number beyond the range of `f64` becomes an infinity; a
+    /// bare token becomes the NaN or infinity that it names.
     pub fn as_f64(&self) -> Option<f64> {
         self.text().parse().ok()
     }

@@ -94,7 +94,7 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed, ParseError>
     Ok(Parsed { value, remarks })
 }
 
-/// Reads a document with `value` and returns its result, with the remarks on the document.
+/// Reads a document. `value` parses its value; the result of `value` is returned with the remarks on the document.
 pub(super) fn read<'t, T>(
     bytes: &'t [u8],
     options: &ParseOptions,
@@ -154,7 +154,7 @@ pub(super) struct Parser<'t> {
     memory: ValueMemory,
 }
 
-/// The place of a value. It is a linked list on the stack, so that only remarks need to build a path.
+/// The path of a value in the document, as a linked list on the stack: only remarks need the path as text.
 #[derive(Clone, Copy)]
 pub(super) enum ValuePath<'p> {
     Document,
@@ -285,7 +285,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Consumes `bracket` if it is next. It must not follow a comma, whose offset is `comma`.
+    /// Consumes `bracket` if it is next, and returns whether it was. A bracket after a comma is a fault; `comma` is the
+    /// offset of the comma.
     fn close(&mut self, bracket: u8, comma: Option<usize>) -> Result<bool, Fault> {
         if self.next() != Some(bracket) {
             return Ok(false);

@@ -5,7 +5,7 @@ use std::fmt;
 use super::memory::TooMuchMemory;
 use super::parse::MARK;
 
-/// The reason why a text is not a JSON document, and the place.
+/// Why a text is not a JSON document, and the position of the fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParseError {
@@ -125,7 +125,7 @@ pub enum ParseErrorKind {
 }
 
 impl ParseErrorKind {
-    /// Checks whether the fault has no place in the text.
+    /// Checks whether the fault concerns the whole text, not a position in it.
     fn concerns_the_whole(&self) -> bool {
         matches!(self, Self::Empty | Self::TooLong { .. } | Self::TooMuchMemory(_) | Self::WideText)
     }

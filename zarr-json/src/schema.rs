@@ -1,9 +1,9 @@
 //! JSON Schemas (draft 2020-12) of configurations, derived from the structs that they deserialize to.
 //!
-//! There is no derive macro. A type tells a deserializer which kind of value it expects, and `probe` requests one
-//! place after another. A member is optional if the type accepts an object without it. Bisection finds the range of
-//! an integer, so a newtype with `#[serde(try_from = "i64")]` gets its own range. A type without a specific request
-//! to serde (an untagged enum, a [`Value`]) accepts any value.
+//! There is no derive macro. A serde type asks its deserializer for a kind of value, and `probe` records this for each
+//! member, element and variant. A member is optional if the type accepts an object without it. Bisection finds the
+//! range of an integer, so a newtype with `#[serde(try_from = "i64")]` gets its own range. For a type that does not ask
+//! for a kind (an untagged enum, a [`Value`]), the schema accepts any value.
 
 mod probe;
 
@@ -155,7 +155,8 @@ fn object<T: DeserializeOwned>(path: &mut Vec<Step>, members: &[&'static str]) -
     Value::Object(schema)
 }
 
-/// Returns the required members of the struct at `path`. Adds each member that is reported missing, until none is.
+/// Returns the required members of the struct at `path`. Starts without members, and adds each one that serde reports
+/// as missing, until serde reports none.
 fn required<T: DeserializeOwned>(path: &mut Vec<Step>, properties: &Object) -> Vec<&'static str> {
     let mut names = Vec::new();
     let mut given = Object::new();

@@ -22,7 +22,7 @@ pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, SerError> {
     value.serialize(Serializer { depth: 0 })
 }
 
-/// The reason why a type cannot be serialized to a [`Value`], and the place.
+/// Why a type cannot be serialized to a [`Value`], and which part of it is at fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SerError {
@@ -33,7 +33,7 @@ pub struct SerError {
 }
 
 impl SerError {
-    /// Returns the error for the parent, with `step` as the member or element.
+    /// Prepends `step`, a member name or an index, to the path, so that the error is about the parent.
     fn inside(self, step: &str) -> Self {
         Self { path: inside(step, &self.path), ..self }
     }
@@ -54,8 +54,8 @@ impl ser::Error for SerError {
     }
 }
 
-/// A number that serializes as an integer or a float the first time, which other formats use, and as its text the
-/// second time, which [`to_value`] uses.
+/// A number whose first serialization yields an integer or a float, and whose second one yields the text. Other formats
+/// serialize it once; [`to_value`] serializes it twice and uses the text.
 struct ExactNumber<'a> {
     number: &'a Number,
     asked: Cell<bool>,
@@ -230,7 +230,7 @@ impl ser::Serializer for Serializer {
         if name != EXACT_NUMBER {
             return value.serialize(self);
         }
-        // The first result may be rounded or an error. The second result is the text.
+        // The first serialization yields a number, which may be rounded, or an error. The second one yields the text.
         let _ = value.serialize(self);
         match value.serialize(self)? {
             Value::String(text) => finite(Number::parse(&text)),

@@ -212,8 +212,8 @@ fn values_come_from_other_deserializers() {
     assert_eq!(value, "text".into());
 }
 
-/// Other formats receive numbers, not texts. The standard formatter prints strings without quotes, but `1e3` shows
-/// the difference.
+/// Serializes to a [`std::fmt::Formatter`], which prints a number and its text alike. Only `1e3` shows that a number
+/// arrived: it is printed as `1000`.
 #[test]
 fn values_go_to_other_serializers_as_numbers() {
     struct Shown(Value);

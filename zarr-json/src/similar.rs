@@ -6,8 +6,8 @@ const MAX_LENGTH: usize = 200;
 /// Returns the names of which `given` may be a misspelling: those that differ in the fewest characters, sorted.
 ///
 /// A name is similar if it differs in one character, or in two if `given` has at least six. Two swapped neighbours
-/// count as one character, and case does not count. A name that begins with `given` counts as one character apart. No
-/// name is similar to fewer than three characters.
+/// count as one character, and case does not count. A name that begins with `given` counts as different in one
+/// character. If `given` has fewer than three characters, no name is returned.
 ///
 /// ```
 /// assert_eq!(zarr_json::similar("zsdt", ["gzip", "zstd"]), ["zstd"]);
@@ -15,7 +15,7 @@ const MAX_LENGTH: usize = 200;
 /// ```
 #[must_use]
 pub fn similar<'n>(given: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
-    // Longer texts are not compared, and no name is similar to fewer than three characters.
+    // Longer texts are not compared, and shorter ones are similar to too many names.
     match given.chars().take(MAX_LENGTH + 1).count() {
         3..=MAX_LENGTH => closest(given, names.into_iter().collect()),
         _ => Vec::new(),
@@ -42,7 +42,8 @@ fn closest<'n>(given: &str, names: Vec<&'n str>) -> Vec<&'n str> {
     let least = found.first().map_or(0, |(distance, _)| *distance);
     let mut similar: Vec<&str> =
         found.iter().filter(|(distance, _)| *distance == least).map(|(_, name)| *name).collect();
-    // If the size of a number is missing, only such names are similar: `float` is not `float8_e4m3`.
+    // If `given` only lacks the digits at the end of some names, other names are omitted: `float` means `float32` or
+    // `float64`, not `float8_e4m3`.
     let lacks_number = |name: &&str| {
         let rest = name.strip_prefix(given).unwrap_or_default();
         !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())

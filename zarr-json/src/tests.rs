@@ -345,7 +345,7 @@ fn strings_are_written_with_the_escapes_they_need() {
     assert_eq!(read(&Value::from(every.as_str()).to_string()).as_str(), Some(every.as_str()));
 }
 
-/// Documents contain these characters unescaped; text for people contains escapes of them.
+/// Stored documents contain unprintable characters unescaped. Messages and `to_printable_pretty` escape them.
 #[test]
 fn text_for_people_escapes_unprintable_characters() {
     let value = crate::json!({"\u{9b}31m": ["\u{7f}", "\u{202e}é", "\u{e0041}", "\n"]});
@@ -390,8 +390,8 @@ fn a_row_that_does_not_fit_on_a_line_gets_a_line_for_each_element() {
         let value = Value::from_iter([("é", vec![Value::from("é".repeat(width)), true.into()])]);
         String::from_utf8(to_vec_pretty(&value).unwrap()).unwrap()
     };
-    // The line has two characters of indent, five of name and colon, ten of the rest of the row, and room for a
-    // comma.
+    // Besides the repeated character, the line has two characters of indent, five for the name, the colon and a space,
+    // and ten for the rest of the row. One more is reserved for a comma.
     assert_eq!(lines(82).lines().map(|line| line.chars().count()).max(), Some(99));
     assert_eq!(lines(82).lines().count(), 3);
     assert_eq!(lines(83).lines().count(), 6);

@@ -86,7 +86,7 @@ fn array_extensions(
     if let Some(value) = members.optional("extensions") {
         return generic_extensions(value, reading);
     }
-    // The writer of generation A omits them in every mode, which means that there are none (DX-A-12).
+    // In generation A, a missing `extensions` is allowed in every mode: there are no extensions (DX-A-12).
     if generation == Generation::B {
         tolerate(reading, DocumentError::member("extensions", "is missing"))?;
     }
@@ -218,7 +218,7 @@ fn chunk_grid(
         return Err(members.error("type", format!("is \"{name}\"; expected \"regular\" or an extension")));
     }
     let path = members.path("chunk_shape");
-    // There are no chunks along such a dimension, so any length is valid (D3-SHAPE-06).
+    // A dimension without elements has no chunks, so any chunk length is valid (D3-SHAPE-06).
     let zero = |error: DocumentError| {
         reading.warn(error.to_string());
         Ok(())
@@ -317,7 +317,8 @@ fn transformers(value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> 
     elements(MEMBER, value)?.iter().enumerate().map(transformer).collect()
 }
 
-/// Reads a list of codecs, including one inside of a configuration. Errors refer to it as `path`.
+/// Reads a list of codecs, in an array document or in the configuration of an extension. Errors refer to the list as
+/// `path`.
 ///
 /// # Errors
 ///
@@ -370,8 +371,8 @@ fn older_codecs(
     Ok(codecs)
 }
 
-/// Adds missing dimensions. zarr-python appends the dimensions of sub-arrays to those of an array, but omits
-/// them here, since shards do not divide along them (DX-SHARD-05).
+/// Appends 1 for each missing dimension. zarr-python appends the dimensions of sub-arrays to the shape of an array, but
+/// not to `chunks_per_shard`, since a shard does not divide them (DX-SHARD-05).
 fn pad_chunks_per_shard(transformer: &mut ExtensionDocument, dimensions: usize) {
     if let Value::Object(configuration) = &mut transformer.configuration
         && let Some(Value::Array(counts)) = configuration.get_mut("chunks_per_shard")

@@ -42,7 +42,7 @@ pub struct EntryPoint {
     pub generation: Generation,
     /// The encoding of the documents of arrays and groups: `json` or an extension.
     pub metadata_encoding: ExtensionDocument,
-    /// The suffix of the keys of those documents.
+    /// The suffix of the keys of the documents of arrays and groups.
     pub key_suffix: String,
     /// Generic extensions of the whole hierarchy.
     pub extensions: Vec<ExtensionDocument>,
@@ -233,7 +233,7 @@ fn metadata_encoding(value: &Value) -> Result<(ExtensionDocument, String), Docum
     Ok((encoding, suffix.to_owned()))
 }
 
-/// Reads the encoding of generation A, a URI. For JSON it is the URI of the core text.
+/// Reads the metadata encoding of generation A, which is a URI. The URI of the core specification means JSON.
 fn older_metadata_encoding(
     members: &mut Members<'_, '_>,
     reading: &Reading,

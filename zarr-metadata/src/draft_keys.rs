@@ -71,7 +71,7 @@ impl Keys {
                 Generation::B if key.strip_prefix("meta/") == Some(name) => "",
                 Generation::B => non_root(key.strip_suffix(name)?.strip_suffix('.')?.strip_prefix("meta")?)?,
             };
-            // Every name follows a `/`: without `meta`, `meta/foo` is `/foo`.
+            // The rest of the key after `meta` or `meta/root` begins with `/`, like a path.
             Some((NodePath::parse(non_slash(place)?, Format::V3Draft).ok()?, kind))
         })
     }
@@ -110,7 +110,7 @@ fn non_root(place: &str) -> Option<&str> {
     (!place.is_empty()).then_some(place)
 }
 
-/// Refuses a place that would name the root with the name "".
+/// Returns `None` for `/`: as a path it is the root, but in a key it is a node with an empty name.
 fn non_slash(place: &str) -> Option<&str> {
     (place != "/").then_some(place)
 }

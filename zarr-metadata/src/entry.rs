@@ -49,7 +49,7 @@ pub fn parse_entry(
     found.ok_or_else(no_place)
 }
 
-/// Returns the member of an array document that names such extensions, and whether it is a list.
+/// Returns the member of an array document that names extensions of the kind `point`, and whether it is a list.
 fn member(point: ExtensionPoint, format: Format) -> Option<(&'static str, bool)> {
     Some(match (point, format) {
         (ExtensionPoint::Codec, Format::V2) => ("compressor", false),

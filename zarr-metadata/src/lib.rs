@@ -35,7 +35,7 @@ pub struct ArrayMetadata {
     pub shape: Vec<u64>,
     /// The data type of all elements.
     pub data_type: DataTypeDocument,
-    /// The division into chunks. `regular` has `chunk_shape` in every format.
+    /// The division into chunks. In every format, the configuration of `regular` has the member `chunk_shape`.
     pub chunk_grid: ExtensionDocument,
     /// The encoding of chunk keys: `default` or `v2` with a `separator`, in the older formats too.
     pub chunk_key_encoding: ExtensionDocument,

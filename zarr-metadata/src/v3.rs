@@ -263,7 +263,7 @@ fn consolidated_nodes(value: &Value, reading: &Reading) -> Result<Object, Docume
             reading.warn(format!("`{member}`: names that begin with `__` are reserved; it is ignored"));
             continue;
         }
-        // The other copies remain usable.
+        // An invalid path makes only this entry unusable: it is skipped, except in strict mode.
         if NodePath::parse(&format!("/{path}"), Format::V3).is_ok_and(|path| !path.is_root()) {
             nodes.insert(path, document.clone());
         } else {
@@ -318,8 +318,8 @@ fn named<'a>(
     Ok((extension, unknown))
 }
 
-/// Reads a list of extension definitions such as `codecs`, including one inside of a configuration. Errors
-/// refer to it as `path`.
+/// Reads a list of extension definitions such as `codecs`, in an array document or in the configuration of an
+/// extension. Errors refer to the list as `path`.
 ///
 /// # Errors
 ///
@@ -333,7 +333,8 @@ pub fn extensions(
     elements(path, value)?.iter().enumerate().map(extension).collect()
 }
 
-/// Like [`extension`]; zarr-python also reads a `separator` next to the name (V3-GRID-11).
+/// Reads an extension definition like [`extension`], but tolerates a `separator` next to the name, as zarr-python does
+/// (V3-GRID-11).
 fn chunk_key_encoding(value: &Value, reading: &Reading) -> Result<ExtensionDocument, DocumentError> {
     const MEMBER: &str = "chunk_key_encoding";
     let (mut encoding, unknown) = named(MemberPath::Member(MEMBER), value)?;

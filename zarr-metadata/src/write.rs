@@ -21,7 +21,8 @@ pub(super) fn check_format(found: Format, wanted: Format) -> Result<(), Document
     )))
 }
 
-/// Refuses the first of `members` that is there. The format does not have any of them.
+/// Refuses metadata with one of `members`, which the format does not have. Each entry is a name and whether the
+/// metadata has it.
 pub(super) fn refuse_members(format: &str, members: &[(&str, bool)]) -> Result<(), DocumentError> {
     match members.iter().find(|&&(_, is_there)| is_there) {
         Some(&(member, _)) => Err(DocumentError::member(member, format!("is not supported by {format}"))),
@@ -49,7 +50,7 @@ pub(super) fn regular_chunk_shape(grid: &ExtensionDocument, format: Format) -> R
     chunk_shape.ok_or_else(|| DocumentError::member("chunk_grid.chunk_shape", "is missing"))
 }
 
-/// Returns the separator of the chunk key encoding `identifier`, the only one of the format.
+/// Returns the separator of `encoding`. Refuses encodings other than `identifier`, the only one that the format has.
 pub(super) fn separator(
     encoding: &ExtensionDocument,
     identifier: &str,
@@ -68,7 +69,8 @@ pub(super) fn separator(
     }
 }
 
-/// Refuses an entry with more than its identifier and these parameters, which the format cannot express.
+/// Refuses an entry that has a `type`, or members other than `parameters` in its configuration: the format cannot
+/// express them.
 pub(super) fn only_configuration<'e>(
     member: &str,
     entry: &'e ExtensionDocument,

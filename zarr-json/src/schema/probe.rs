@@ -1,4 +1,4 @@
-//! A deserializer that records the request of a type at one place, and then fails.
+//! A deserializer that records which kind of value a type requests at one path, and then fails.
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
@@ -39,7 +39,7 @@ pub(super) enum Step {
     Variant(&'static str),
 }
 
-/// Returns the request of `T` at the place `path`; `None` if it does not reach the place.
+/// Returns the request of `T` at `path`; `None` if `T` requests nothing there.
 pub(super) fn ask<T: DeserializeOwned>(path: &[Step]) -> Option<Asked> {
     let mut asked = None;
     // The result is always an error. Only the request is used.
@@ -47,10 +47,10 @@ pub(super) fn ask<T: DeserializeOwned>(path: &[Step]) -> Option<Asked> {
     asked
 }
 
-/// Checks whether `T` accepts `value` at the place `path`; `None` if it does not reach the place.
+/// Checks whether `T` accepts `value` at `path`; `None` if `T` requests nothing there.
 pub(super) fn give<T: DeserializeOwned>(path: &[Step], value: &Value) -> Option<Result<(), DeFault>> {
     let mut taken = None;
-    // The values around the place are missing, so the result is an error unless the path is empty.
+    // The value exists only at `path`: unless the path is empty, other values are missing and the result is an error.
     let result: Result<T, DeError> = T::deserialize(Probe { path, end: End::Give(value, &mut taken) });
     if path.is_empty() {
         refused_afterwards(&mut taken, &result);
@@ -80,7 +80,7 @@ impl<'de, 'p> Probe<'de, 'p> {
             End::Ask(slot) => *slot = Some(asked),
             End::Give(value, slot) => {
                 let result = give(value);
-                // A member that is missing in a nested struct is not missing at this place.
+                // A fault inside a nested value, such as a missing member there, becomes `Other`.
                 *slot = Some(match &result {
                     Ok(_) => Ok(()),
                     Err(error) if error.path.is_empty() => Err(error.fault.clone()),

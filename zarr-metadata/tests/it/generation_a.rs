@@ -5,7 +5,7 @@ use zarr_spec::extension::ExtensionDocument;
 
 use crate::support::{ARR, accepted, draft_array, json, older_array, refused, tolerated, with, without};
 
-/// The document in the ledger.
+/// The array document in the ledger of requirements.
 const OLDER: &str = r#"{"attributes":{"x":1},"chunk_grid":{"chunk_shape":[2,2],"separator":"/","type":"regular"},
     "chunk_memory_layout":"C","compressor":{"codec":"https://purl.org/zarr/spec/codec/gzip/1.0",
     "configuration":{"level":1}},"data_type":"<i2","extensions":[],"fill_value":0,"shape":[3,4]}"#;

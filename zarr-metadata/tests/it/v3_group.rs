@@ -77,7 +77,7 @@ fn empty_consolidated_metadata_inside_groups_are_accepted() {
     assert_eq!(group.consolidated, None);
 }
 
-/// zarr-python lists such names, but the text reserves them (V3-NAME-11).
+/// zarr-python lists nodes whose names begin with `__`, but the specification reserves these names (V3-NAME-11).
 #[test]
 fn reserved_names_in_consolidated_metadata_are_ignored() {
     let nodes = format!(r#"{{"__x":{GR},"a":{GR}}}"#);
