@@ -24,7 +24,8 @@
 extern "C" {
 #endif
 
-/* The major version changes when something that exists changes. The name of the symbol also has it. */
+/* The major version changes when an existing part of the ABI changes. The name of the exported symbol
+ * contains it. */
 #define ZARR_ABI_MAJOR 2
 /* The minor version changes when something is added. */
 #define ZARR_ABI_MINOR 2
@@ -44,8 +45,9 @@ extern "C" {
 #define ZARR_CANCELLED 6
 /* Status: the plugin panicked. The host does not use the instance again. */
 #define ZARR_PANICKED 7
-/* Status: any other failure. A codec that encodes cannot encode the elements; in all other calls the plugin
- * is at fault and nothing is known about the data. All other unknown statuses mean the same. */
+/* Status: any other failure. From a codec that encodes, it means that the elements cannot be encoded. From
+ * any other function, it means that the plugin is at fault, and that nothing is known about the data.
+ * Unknown statuses outside of 16 to 31 mean the same. */
 #define ZARR_INTERNAL 8
 /* Status: a store cannot hold this key. */
 #define ZARR_INVALID_KEY 9
@@ -133,8 +135,8 @@ extern "C" {
 #define ZARR_RANGE_LAST 3
 /* Flag of a read: a cache must not retain the encoded bytes. */
 #define ZARR_GET_UNCACHED 1
-/* Flag of a read, since 2.2: the caller writes the value with `set_if` next. The bytes are current, not
- * cached, and a store with `set_if` returns the version. */
+/* Flag of a read, since 2.2: the caller writes the value with `set_if` next. The store returns current
+ * bytes, not cached ones, and their version if it has `set_if`. */
 #define ZARR_GET_FOR_UPDATE 2
 /* Kind of element: bytes that are not known to be numbers. */
 #define ZARR_KIND_OPAQUE 0
@@ -226,9 +228,9 @@ struct zarr_size {
 
 /* A number of more than one byte inside an element. */
 struct zarr_unit {
-    /* The number of bytes before it in the element. */
+    /* The offset of the number in the element, in bytes. */
     size_t offset;
-    /* Its size in bytes. */
+    /* The size of the number in bytes. */
     size_t size;
 };
 
@@ -281,9 +283,9 @@ struct zarr_creation {
     uint32_t mode;
     /* The identifier in the document. */
     zarr_str identifier;
-    /* The configuration; `null` if there is none. In v2, it is the object without its `id`. It has no white
-     * space between its parts. Members are in the order of the document, and numbers have the text that the
-     * document has. */
+    /* The configuration; `null` if there is none. In v2, it is the object without its `id`. The text has no
+     * white space between its parts. Members are in the order of the document, and numbers have the text
+     * that the document has. */
     zarr_str configuration_json;
     /* The member `type` of an extension in the draft; `null` if there is none. */
     zarr_str type_name_json;
@@ -296,15 +298,16 @@ struct zarr_creation {
     const zarr_lookup *lookup;
 };
 
-/* Finds codecs and data types of the host that a plugin does not have itself. `creation` names them, and its
- * own `lookup` is NULL. */
+/* Creates codecs and data types of the host for a plugin that does not have them itself. The argument
+ * `creation` names the extension; its member `lookup` is NULL. */
 struct zarr_lookup {
     size_t struct_size;
     void *context;
-    /* Creates a codec for `decoded`, the output of the preceding codecs. The plugin owns it, also after the
-     * call. `out` is filled as by `create` of a codec, and has a `vtable`. */
+    /* Creates a codec for `decoded`, the output of the preceding codecs. The plugin owns the codec, also
+     * after the call. `out` is filled as by `create` of a codec, and has a `vtable`. */
     int32_t (*codec)(void *context, const zarr_creation *creation, const zarr_representation *decoded, zarr_codec_instance *out, zarr_buf *err);
-    /* Returns a codec in documents of `format`: `{"identifier": "zstd", "configuration": {"level": 3}}`. */
+    /* Returns the entry of a codec in documents of `format`: `{"identifier": "zstd", "configuration":
+     * {"level": 3}}`. */
     int32_t (*translate)(void *context, const zarr_creation *creation, const zarr_representation *decoded, uint32_t format, zarr_buf *document_json, zarr_buf *err);
     /* Creates a data type, which the plugin releases. `byte_order_json` is as from `create` of a data type. */
     int32_t (*data_type)(void *context, const zarr_creation *creation, zarr_data_type_handle *data_type, zarr_buf *byte_order_json, zarr_buf *err);
@@ -332,8 +335,9 @@ struct zarr_call {
     uint32_t threads;
     /* Reserved for later versions. */
     uint32_t flags;
-    /* Another thread may set it to a value other than 0 at any time: the call should then return
-     * ZARR_CANCELLED. Read it as a volatile or atomic number. NULL if the call cannot be cancelled. */
+    /* Points to a number that another thread may set to a value other than 0 at any time: the call should
+     * then return ZARR_CANCELLED. Read the number as volatile or atomic. NULL if the call cannot be
+     * cancelled. */
     const int32_t *cancelled;
     /* For ZARR_FORM_COMPOSITE: runs the chains of the codec. */
     const zarr_chains *chains;
@@ -367,7 +371,7 @@ struct zarr_codec_instance {
      * there may be "big", or a list with true for each unit that is big endian. For ZARR_FORM_SHARD:
      * `{"inner_shape": [2, 3], "index_at_start": false}`. */
     zarr_buf value;
-    /* The functions of the codec. NULL: those of the vtable with `create`. */
+    /* The functions of the codec. NULL: the codec has the functions of the vtable whose `create` made it. */
     const zarr_codec_vtable *vtable;
     /* For ZARR_FORM_ARRAY_TO_BYTES: 1 if the codec has `subset_ranges` and `decode_subset`. */
     uint32_t decodes_subsets;
@@ -387,9 +391,9 @@ struct zarr_encoded_subset {
     const uint64_t *start;
     /* The number of elements, per dimension. */
     const uint64_t *shape;
-    /* The bytes of `index_range`. */
+    /* The encoded bytes in the range that `index_range` returned. */
     zarr_str index;
-    /* Ranges that contain those of `subset_ranges`, in ascending order. */
+    /* Encoded bytes in ascending order, which include every range that `subset_ranges` returned. */
     const zarr_encoded_range *ranges;
     size_t n_ranges;
 };
@@ -406,27 +410,28 @@ struct zarr_codec_vtable {
     int32_t (*encoded_array)(const void *self, const zarr_array *decoded, zarr_buf *encoded_json, zarr_data_type_handle *data_type, zarr_buf *err);
     /* To bytes: returns the size of the encoded bytes. */
     int32_t (*encoded_size)(const void *self, const zarr_representation *decoded, zarr_size *out, zarr_buf *err);
-    /* `array` is the decoded side, which has at least one element; NULL for bytes. `decoded` may be empty.
-     * NULL in the vtable with `create`, which has `decode`: the codec only decodes, and hosts do not write
-     * with it. */
+    /* `array` describes the decoded side, which has at least one element; it is NULL if the decoded side is
+     * bytes. `decoded` may be empty. A vtable with `create` and `decode`, in which `encode` is NULL, is that
+     * of a codec that only decodes: hosts do not write with it. */
     int32_t (*encode)(const void *self, const zarr_array *array, zarr_str decoded, const zarr_call *call, zarr_output *encoded, zarr_buf *err);
-    /* `array` is the decoded side, which has at least one element; NULL for bytes. `encoded` comes from a
-     * store: it may be empty or hold any bytes. */
+    /* `array` describes the decoded side, which has at least one element; it is NULL if the decoded side is
+     * bytes. `encoded` comes from a store: it may be empty or hold any bytes. */
     int32_t (*decode)(const void *self, const zarr_array *array, zarr_str encoded, const zarr_call *call, zarr_output *decoded, zarr_buf *err);
     /* Checksum: writes `checksum_size` bytes. */
     int32_t (*checksum)(const void *self, zarr_str bytes, uint8_t *checksum, zarr_buf *err);
-    /* Returns the configuration of the same codec in another format. NULL: it is the same. */
+    /* Returns the configuration of the same codec in documents of `format`. NULL: the configuration is the
+     * same in every format. */
     int32_t (*translate)(const void *context, const zarr_creation *creation, const zarr_representation *decoded, uint32_t format, zarr_buf *configuration_json, zarr_buf *err);
     /* Bytes to bytes: decodes for a host that uses only the bytes from `start` to `end` of the result. It
-     * writes as many bytes as `decode` does; those outside of the range may have any value. NULL: the host
+     * writes as many bytes as `decode` does; bytes outside of the range may have any value. NULL: the host
      * decodes all bytes. */
     int32_t (*decode_range)(const void *self, zarr_str encoded, size_t start, size_t end, const zarr_call *call, zarr_output *decoded, zarr_buf *err);
     /* Describes a chain that the host creates and runs: its codecs, as `[{"identifier": "bytes",
-     * "configuration": {"endian": "little"}}]`, and the array that it is created for, in the form of
-     * `encoded_array`. NULL if no codec has chains. */
+     * "configuration": {"endian": "little"}}]`, and its input, in the form that `encoded_array` returns.
+     * NULL if no codec has chains. */
     int32_t (*chain)(const void *self, size_t chain, zarr_buf *codecs_json, zarr_buf *array_json, zarr_data_type_handle *data_type, zarr_buf *err);
     /* Since 2.1. Array to bytes, if `decodes_subsets` is 1: sets `out` to the part of the encoded bytes that
-     * `subset_ranges` needs. NULL, or `out` unchanged: it needs no bytes. */
+     * `subset_ranges` needs. If it needs no bytes, this function leaves `out` unchanged or is NULL. */
     int32_t (*index_range)(const void *self, const zarr_array *array, zarr_byte_range *out, zarr_buf *err);
     /* Since 2.1. Array to bytes, if `decodes_subsets` is 1: returns the byte ranges that contain the
      * elements of a subset, as `[[0, 8], [16, 24]]`: pairs of start and end, ascending, without overlap, and
@@ -446,7 +451,7 @@ struct zarr_data_type_handle {
  * owner, which calls `release` once. */
 struct zarr_data_type_vtable {
     size_t struct_size;
-    /* NULL in a type that a host passes to a plugin. */
+    /* Creates a type. Not called, and possibly NULL, in the vtable of a type that a host passes to a plugin. */
     int32_t (*create)(const void *context, const zarr_creation *creation, void **self, zarr_buf *byte_order_json, zarr_buf *err);
     /* Returns the same type for a further owner. */
     void *(*retain)(const void *self);
@@ -460,17 +465,17 @@ struct zarr_data_type_vtable {
     /* Returns the type in documents of a format: `{"identifier": "float64", "json": "float64",
      * "configuration": null, "type": null, "fallback": []}`. */
     int32_t (*document)(const void *self, uint32_t format, const zarr_byte_order *order, zarr_buf *json, zarr_buf *err);
-    /* Returns the bytes of the element that a member `fill_value` stands for. */
+    /* Returns the bytes of the element that the member `fill_value` of a document represents. */
     int32_t (*fill_value)(const void *self, zarr_str fill_value_json, const zarr_creation *reading, const zarr_byte_order *order, zarr_buf *element, zarr_buf *err);
-    /* Returns the member `fill_value` that stands for an element. */
+    /* Returns the member `fill_value` of a document that represents an element. */
     int32_t (*fill_value_json)(const void *self, zarr_str element, uint32_t format, const zarr_byte_order *order, zarr_buf *json, zarr_buf *err);
     /* Returns an element as text for people. */
     int32_t (*print)(const void *self, zarr_str element, zarr_buf *text, zarr_buf *err);
     /* Fails if the bytes are not valid elements: a sequence of them, or one element of variable size. NULL:
      * all bytes are valid. */
     int32_t (*check)(const void *self, zarr_str elements, zarr_buf *err);
-    /* Replaces stored forms of an element by its one form in memory, in place. NULL: each element has one
-     * stored form. */
+    /* Replaces stored elements, in place, by their form in memory. An element may have several stored forms,
+     * but has one form in memory. NULL: each element has one stored form. */
     int32_t (*settle)(const void *self, uint8_t *elements, size_t len, uint32_t mode, zarr_buf *err);
     /* Returns the type of a field by its index, or the type of the elements that are not missing. The caller
      * releases it. NULL: there are no such types. */
@@ -481,8 +486,8 @@ struct zarr_data_type_vtable {
 struct zarr_chunk_grid_vtable {
     size_t struct_size;
     /* `json` is `{"grid_shape": [3, 2], "largest_chunk": [10, 10], "chunk_shape": [10, 10]}`. `chunk_shape`
-     * is left out if chunks differ. In a grid that begins before the array, `"before_array": [4, 0]` is the
-     * number of elements of the first chunk along each dimension that precede the array. */
+     * is left out if chunks differ. If the grid begins before the array, `"before_array": [4, 0]` counts the
+     * elements of the first chunk that precede the array, for each dimension. */
     int32_t (*create)(const void *context, const zarr_creation *creation, const uint64_t *shape, size_t rank, void **self, zarr_buf *json, zarr_buf *err);
     void (*destroy)(void *self);
     /* Returns the elements of a chunk along a dimension: from `start` to before `end`, which may lie beyond
@@ -490,14 +495,15 @@ struct zarr_chunk_grid_vtable {
     int32_t (*chunk_range)(const void *self, size_t dimension, uint64_t chunk, uint64_t *start, uint64_t *end, zarr_buf *err);
     /* Returns the chunk that holds an element along a dimension. */
     int32_t (*chunk_of)(const void *self, size_t dimension, uint64_t element, uint64_t *chunk, zarr_buf *err);
-    /* Returns the index in keys for a chunk along a dimension. NULL: it is the index of the chunk. */
+    /* Returns the index that keys contain for a chunk along a dimension. NULL: keys contain the index of the
+     * chunk. */
     int32_t (*key_index)(const void *self, size_t dimension, uint64_t chunk, uint64_t *key_index, zarr_buf *err);
-    /* Returns the chunk of an index in keys and sets `found` to 1; leaves `found` 0 if there is no such
-     * chunk. NULL: the index in keys is the index of the chunk. */
+    /* Returns the chunk whose keys contain `key_index`, and sets `found` to 1; leaves `found` 0 if there is
+     * no such chunk. NULL: keys contain the index of the chunk. */
     int32_t (*chunk_of_key)(const void *self, size_t dimension, uint64_t key_index, uint64_t *chunk, uint32_t *found, zarr_buf *err);
     /* Returns the configuration of the same grid for an array that begins `start` elements later in each
-     * dimension (earlier if it is negative), so that every chunk keeps its elements. It is left empty if
-     * there is no such configuration. NULL: there never is. */
+     * dimension (earlier if it is negative), so that every chunk keeps its elements. `configuration_json`
+     * stays empty if there is no such configuration. NULL: there is never one. */
     int32_t (*moved)(const void *self, const int64_t *start, size_t rank, zarr_buf *configuration_json, zarr_buf *err);
 };
 
@@ -541,9 +547,9 @@ struct zarr_storage_transformer_vtable {
      * and writes the shards. */
     int32_t (*create)(const void *context, const zarr_creation *creation, const uint64_t *shape, size_t rank, void **self, zarr_buf *shard_json, zarr_buf *err);
     void (*destroy)(void *self);
-    /* Returns the store that an array uses instead of `next`. The plugin owns `next` as soon as it is
-     * called, also if it fails. The keys of the chunks of the array begin with `array`; all other keys are
-     * passed to `next` unchanged. */
+    /* Returns the store that an array uses instead of `next`. The plugin owns `next` as soon as `wrap` is
+     * called, even if `wrap` fails. The keys of the chunks of the array begin with `array`; all other keys
+     * are passed to `next` unchanged. */
     int32_t (*wrap)(const void *self, const zarr_store_handle *next, zarr_str array, zarr_store_handle *wrapped, zarr_buf *err);
 };
 
@@ -568,7 +574,7 @@ struct zarr_store_request {
     /* The largest number of bytes that the caller accepts. The request fails with ZARR_LIMIT_EXCEEDED if
      * there are more. */
     size_t limit;
-    /* The number of bytes that will probably arrive: they count against the budget of the batch. 0 if it is
+    /* The expected size of the response in bytes, which counts against the budget of the batch; 0 if
      * unknown. */
     size_t expected;
     /* ZARR_GET_UNCACHED, ZARR_GET_FOR_UPDATE, both or 0. Unknown flags are ignored. */
@@ -586,9 +592,10 @@ struct zarr_get_result {
     uint64_t size;
     /* Memory for the version of the value, such as an ETag. Two states of a value have different versions. */
     uint8_t *version;
-    /* The size of that memory in bytes. */
+    /* The size of the memory at `version`, in bytes. */
     size_t version_capacity;
-    /* The number of bytes that the store wrote there: 0 if it has no versions or the memory is too small. */
+    /* The number of bytes that the store wrote to `version`: 0 if the store has no versions or the memory is
+     * too small. */
     size_t version_len;
 };
 
@@ -617,8 +624,8 @@ struct zarr_store_vtable {
     size_t struct_size;
     /* Opens the store at `location`, a URL or path. If `location` is empty, opens the store of
      * `description_json`: `{"type": "its name", ...}`. If `inside` is not NULL, it is the store that the
-     * description names as `"store": {"type": "given"}`; the plugin owns it as soon as it is called. NULL in
-     * a store that is open. */
+     * description names as `"store": {"type": "given"}`; the plugin owns it as soon as `open` is called. Not
+     * called, and possibly NULL, in the vtable of a store that is already open. */
     int32_t (*open)(const void *context, zarr_str location, zarr_str description_json, const zarr_store_handle *inside, void **self, zarr_buf *err);
     void (*release)(void *self);
     /* `{"location": "memory:", "readable": true, "writeable": true, "listable": true, "erasable": true,
@@ -634,8 +641,8 @@ struct zarr_store_vtable {
     /* Returns the size of a value in bytes and sets `found` to 1; leaves `found` 0 if the key is missing.
      * NULL: the caller reads 0 bytes of the value. */
     int32_t (*size)(const void *self, zarr_str key, uint64_t *size, uint32_t *found, zarr_buf *err);
-    /* Begins to read parts of values. At most about `budget` bytes, but at least one request, are in flight
-     * or fetched and not yet taken. NULL: the caller reads them one by one. */
+    /* Begins to read parts of values. At most about `budget` bytes, but at least one request, are in flight,
+     * or fetched and not yet taken. NULL: the caller reads the parts one by one. */
     int32_t (*begin_batch)(const void *self, const zarr_store_request *requests, size_t n_requests, size_t budget, void **batch, zarr_buf *err);
     /* Waits for the next response, in any order, and sets `number` to the index of its request. Sets
      * `number` to the number of requests if all responses were taken. An error belongs to that request. */
@@ -658,9 +665,8 @@ struct zarr_store_vtable {
      * erased during the listing may or may not be included; all other keys are. The caller may use the store
      * during the listing. */
     int32_t (*begin_listing)(const void *self, zarr_str prefix, void **listing, zarr_buf *err);
-    /* Adds further keys, each once and in any order, until `add` of `keys` stops it or there are no more. A
-     * call that adds no key ends the listing. It needs no more memory for a long listing than for a short
-     * one. */
+    /* Adds further keys, each once and in any order, until `add` of `keys` stops this call or there are no
+     * more. A call that adds no key ends the listing. A long listing needs no more memory than a short one. */
     int32_t (*next_keys)(void *listing, zarr_list_sink *keys, zarr_buf *err);
     /* Ends a listing, always before the store is released. */
     void (*end_listing)(void *listing);
@@ -676,9 +682,9 @@ struct zarr_store_vtable {
     /* Since 2.2. Removes a value if it has this version. Otherwise removes nothing and sets `conflict` to 1,
      * also if the key is missing. NULL: the store cannot do that. */
     int32_t (*erase_if)(const void *self, zarr_str key, zarr_str version, uint32_t *conflict, zarr_buf *err);
-    /* Since 2.2. Waits until no other caller of this function, in any process, holds the lock of `key`, and
-     * sets `lock`, or leaves it NULL if the store does not have locks. The system releases the lock when the
-     * process ends. NULL: the store does not have locks. */
+    /* Since 2.2. Takes the lock of `key` and sets `lock`. Waits first until no other caller of this
+     * function, in any process, holds the lock. Leaves `lock` NULL if the store does not have locks. The
+     * system releases the lock when the process ends. NULL: the store does not have locks. */
     int32_t (*lock)(const void *self, zarr_str key, void **lock, zarr_buf *err);
     /* Since 2.2. Releases a lock, possibly on another thread or after the store is released. */
     void (*unlock)(void *lock);

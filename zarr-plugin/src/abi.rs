@@ -45,7 +45,7 @@ pub const OTHER_ENTRY_SYMBOLS: [(u16, &str); 2] = [(1, "zarr_plugin_v1"), (3, "z
 pub type PluginEntry = unsafe extern "C" fn(host: *const Host, out: *mut *const Plugin, err: *mut Buf) -> i32;
 
 abi_numbers! {
-    /// The major version changes when something that exists changes. The name of the symbol also has it.
+    /// The major version changes when an existing part of the ABI changes. The name of the exported symbol contains it.
     ABI_MAJOR: u16 = 2;
     /// The minor version changes when something is added.
     ABI_MINOR: u16 = 2;
@@ -66,8 +66,9 @@ abi_numbers! {
     CANCELLED: i32 = 6;
     /// Status: the plugin panicked. The host does not use the instance again.
     PANICKED: i32 = 7;
-    /// Status: any other failure. A codec that encodes cannot encode the elements; in all other calls the
-    /// plugin is at fault and nothing is known about the data. All other unknown statuses mean the same.
+    /// Status: any other failure. From a codec that encodes, it means that the elements cannot be encoded. From any
+    /// other function, it means that the plugin is at fault, and that nothing is known about the data. Unknown statuses
+    /// outside of 16 to 31 mean the same.
     INTERNAL: i32 = 8;
     /// Status: a store cannot hold this key.
     INVALID_KEY: i32 = 9;
@@ -163,8 +164,8 @@ abi_numbers! {
 
     /// Flag of a read: a cache must not retain the encoded bytes.
     GET_UNCACHED: u32 = 1;
-    /// Flag of a read, since 2.2: the caller writes the value with `set_if` next. The bytes are current, not cached, and a
-    /// store with `set_if` returns the version.
+    /// Flag of a read, since 2.2: the caller writes the value with `set_if` next. The store returns current bytes, not
+    /// cached ones, and their version if it has `set_if`.
     GET_FOR_UPDATE: u32 = 2;
 
     /// Kind of element: bytes that are not known to be numbers.
@@ -183,7 +184,7 @@ abi_numbers! {
     KIND_COMPLEX: u32 = 6;
 }
 
-/// Calls a function of every struct, in the order of the header.
+/// Calls the function `$what` of every struct of the ABI, and returns the results in the order of the header.
 macro_rules! all_structs {
     ($what:ident) => {
         [

@@ -105,7 +105,7 @@ pub(crate) fn contained(body: impl FnOnce()) {
 /// `to` is NULL or writable, and holds nothing that has to be released.
 pub(crate) unsafe fn put(to: *mut Buf, bytes: Vec<u8>) {
     if !to.is_null() {
-        // SAFETY: it is not NULL, so it is writable.
+        // SAFETY: `to` is not NULL, so it is writable.
         unsafe { to.write(lend_out(bytes)) };
     }
 }
@@ -116,14 +116,14 @@ pub(crate) const EMPTY: Buf =
 
 fn lend_out(bytes: Vec<u8>) -> Buf {
     let owner = Box::into_raw(Box::new(bytes));
-    // SAFETY: `Box::into_raw` made it.
+    // SAFETY: `owner` comes from `Box::into_raw`, and no other code uses it yet.
     let bytes = unsafe { &mut *owner };
     Buf { ptr: bytes.as_mut_ptr(), len: bytes.len(), owner: owner.cast(), release: Some(release) }
 }
 
 /// Frees a buffer of [`lend_out`].
 unsafe extern "C" fn release(this: *mut Buf) {
-    // SAFETY: the other side calls it once with the filled buffer; `lend_out` made `owner`.
+    // SAFETY: the other side calls `release` once, with a buffer that `lend_out` filled.
     unsafe {
         drop(Box::from_raw((*this).owner.cast::<Vec<u8>>()));
         (*this).owner = std::ptr::null_mut();
@@ -145,7 +145,7 @@ pub(crate) unsafe fn take(from: &mut Buf) -> Result<Vec<u8>, Failure> {
             len => Err(Failure::broken(format!("it returned {len} bytes at NULL"))),
         }
     } else {
-        // SAFETY: the other side filled `len` bytes, which is at most the length of a text.
+        // SAFETY: the other side filled `len` bytes, and `len` is at most `MAX_TEXT`.
         Ok(unsafe { std::slice::from_raw_parts(from.ptr, from.len) }.to_vec())
     };
     if let Some(release) = from.release {
@@ -184,7 +184,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, Failure> {
     }
 }
 
-/// Converts the status of a call to a result. A failure has the text in `err`.
+/// Converts the status of a call to a result. The message of a failure is the text in `err`.
 ///
 /// # Safety
 ///
@@ -212,7 +212,7 @@ pub(crate) fn lend(bytes: &[u8]) -> Str {
 ///
 /// # Safety
 ///
-/// They live as long as `'a`.
+/// The bytes live as long as `'a`.
 pub(crate) unsafe fn borrowed<'a>(text: Str) -> &'a [u8] {
     if text.ptr.is_null() || text.len == 0 {
         return &[];
@@ -249,12 +249,12 @@ pub(crate) unsafe fn borrowed_items<'a, T>(items: *const T, len: usize) -> &'a [
 ///
 /// # Safety
 ///
-/// It is `repr(C)`, its first member is `struct_size: usize`, and all zeros are a value of it.
+/// The struct is `repr(C)`, its first member is `struct_size: usize`, and all zeros are a valid value.
 pub(crate) unsafe trait Growing: Copy {}
 
 macro_rules! sized {
     ($($name:ident),*) => {$(
-        // SAFETY: it is `repr(C)`, begins with `struct_size`, and has only integers, pointers and optional
+        // SAFETY: the struct is `repr(C)`, begins with `struct_size`, and has only integers, pointers and optional
         // functions.
         unsafe impl Growing for abi::$name {}
     )*};
@@ -300,7 +300,8 @@ pub(crate) unsafe fn read<T: Growing>(from: *const T) -> Result<T, Failure> {
         return Err(Failure::broken(format!("the declared size of a struct is {size} bytes")));
     }
     let mut read = MaybeUninit::<T>::zeroed();
-    // SAFETY: both have this number of bytes, and zeros with members of the other side are a valid value.
+    // SAFETY: both structs have the copied number of bytes. Members are integers, pointers and optional functions, for
+    // which zeros are valid.
     unsafe {
         std::ptr::copy_nonoverlapping(
             from.cast::<u8>(),
@@ -318,7 +319,7 @@ pub(crate) unsafe fn read<T: Growing>(from: *const T) -> Result<T, Failure> {
 /// `to` points to the number of bytes in its first member.
 pub(crate) unsafe fn fill<T: Growing>(to: *mut T, with: T) {
     let head = size_of::<usize>();
-    // SAFETY: both have this number of bytes. The declared size is not overwritten.
+    // SAFETY: both structs have the copied number of bytes. The declared size is not overwritten.
     unsafe {
         let size = to.cast::<usize>().read().min(size_of::<T>()).max(head);
         let from = (&raw const with).cast::<u8>();
@@ -338,7 +339,7 @@ pub(crate) struct Instance<V> {
 // SAFETY: the ABI allows several threads to call functions of `this` at the same time, and any thread to call
 // `destroy`.
 unsafe impl<V: Send> Send for Instance<V> {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl<V: Sync> Sync for Instance<V> {}
 
 impl<V> Instance<V> {

@@ -15,8 +15,8 @@ abi_struct! {
         threads: u32,
         /// Reserved for later versions.
         flags: u32,
-        /// Another thread may set it to a value other than 0 at any time: the call should then return
-        /// ZARR_CANCELLED. Read it as a volatile or atomic number. NULL if the call cannot be cancelled.
+        /// Points to a number that another thread may set to a value other than 0 at any time: the call should then
+        /// return ZARR_CANCELLED. Read the number as volatile or atomic. NULL if the call cannot be cancelled.
         cancelled: *const i32,
         /// For ZARR_FORM_COMPOSITE: runs the chains of the codec.
         chains: *const Chains,
@@ -54,7 +54,7 @@ abi_struct! {
         /// there may be "big", or a list with true for each unit that is big endian. For ZARR_FORM_SHARD:
         /// `{"inner_shape": [2, 3], "index_at_start": false}`.
         value: Buf,
-        /// The functions of the codec. NULL: those of the vtable with `create`.
+        /// The functions of the codec. NULL: the codec has the functions of the vtable whose `create` made it.
         vtable: *const CodecVtable,
         /// For ZARR_FORM_ARRAY_TO_BYTES: 1 if the codec has `subset_ranges` and `decode_subset`.
         decodes_subsets: u32,
@@ -78,9 +78,9 @@ abi_struct! {
         start: *const u64,
         /// The number of elements, per dimension.
         shape: *const u64,
-        /// The bytes of `index_range`.
+        /// The encoded bytes in the range that `index_range` returned.
         index: Str,
-        /// Ranges that contain those of `subset_ranges`, in ascending order.
+        /// Encoded bytes in ascending order, which include every range that `subset_ranges` returned.
         ranges: *const EncodedRange,
         n_ranges: usize,
     }
@@ -99,26 +99,28 @@ abi_struct! {
         encoded_array: fn(this: *const c_void, decoded: *const Array, encoded_json: *mut Buf, data_type: *mut DataTypeHandle, err: *mut Buf) -> i32,
         /// To bytes: returns the size of the encoded bytes.
         encoded_size: fn(this: *const c_void, decoded: *const Representation, out: *mut Size, err: *mut Buf) -> i32,
-        /// `array` is the decoded side, which has at least one element; NULL for bytes. `decoded` may be empty. NULL in
-        /// the vtable with `create`, which has `decode`: the codec only decodes, and hosts do not write with it.
+        /// `array` describes the decoded side, which has at least one element; it is NULL if the decoded side is bytes.
+        /// `decoded` may be empty. A vtable with `create` and `decode`, in which `encode` is NULL, is that of a codec
+        /// that only decodes: hosts do not write with it.
         encode: fn(this: *const c_void, array: *const Array, decoded: Str, call: *const Call, encoded: *mut Output, err: *mut Buf) -> i32,
-        /// `array` is the decoded side, which has at least one element; NULL for bytes. `encoded` comes from a
-        /// store: it may be empty or hold any bytes.
+        /// `array` describes the decoded side, which has at least one element; it is NULL if the decoded side is bytes.
+        /// `encoded` comes from a store: it may be empty or hold any bytes.
         decode: fn(this: *const c_void, array: *const Array, encoded: Str, call: *const Call, decoded: *mut Output, err: *mut Buf) -> i32,
         /// Checksum: writes `checksum_size` bytes.
         checksum: fn(this: *const c_void, bytes: Str, checksum: *mut u8, err: *mut Buf) -> i32,
-        /// Returns the configuration of the same codec in another format. NULL: it is the same.
+        /// Returns the configuration of the same codec in documents of `format`. NULL: the configuration is the same in
+        /// every format.
         translate: fn(context: *const c_void, creation: *const Creation, decoded: *const Representation, format: u32, configuration_json: *mut Buf, err: *mut Buf) -> i32,
-        /// Bytes to bytes: decodes for a host that uses only the bytes from `start` to `end` of the result. It
-        /// writes as many bytes as `decode` does; those outside of the range may have any value. NULL: the host
-        /// decodes all bytes.
+        /// Bytes to bytes: decodes for a host that uses only the bytes from `start` to `end` of the result. It writes
+        /// as many bytes as `decode` does; bytes outside of the range may have any value. NULL: the host decodes all
+        /// bytes.
         decode_range: fn(this: *const c_void, encoded: Str, start: usize, end: usize, call: *const Call, decoded: *mut Output, err: *mut Buf) -> i32,
-        /// Describes a chain that the host creates and runs: its codecs, as `[{"identifier": "bytes",
-        /// "configuration": {"endian": "little"}}]`, and the array that it is created for, in the form of
-        /// `encoded_array`. NULL if no codec has chains.
+        /// Describes a chain that the host creates and runs: its codecs, as `[{"identifier": "bytes", "configuration":
+        /// {"endian": "little"}}]`, and its input, in the form that `encoded_array` returns. NULL if no codec has
+        /// chains.
         chain: fn(this: *const c_void, chain: usize, codecs_json: *mut Buf, array_json: *mut Buf, data_type: *mut DataTypeHandle, err: *mut Buf) -> i32,
         /// Since 2.1. Array to bytes, if `decodes_subsets` is 1: sets `out` to the part of the encoded bytes that
-        /// `subset_ranges` needs. NULL, or `out` unchanged: it needs no bytes.
+        /// `subset_ranges` needs. If it needs no bytes, this function leaves `out` unchanged or is NULL.
         index_range: fn(this: *const c_void, array: *const Array, out: *mut ByteRange, err: *mut Buf) -> i32,
         /// Since 2.1. Array to bytes, if `decodes_subsets` is 1: returns the byte ranges that contain the elements of
         /// a subset, as `[[0, 8], [16, 24]]`: pairs of start and end, ascending, without overlap, and not empty.

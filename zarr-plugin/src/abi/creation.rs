@@ -17,9 +17,9 @@ abi_struct! {
 abi_struct! {
     /// A number of more than one byte inside an element.
     Unit = "zarr_unit" {
-        /// The number of bytes before it in the element.
+        /// The offset of the number in the element, in bytes.
         offset: usize,
-        /// Its size in bytes.
+        /// The size of the number in bytes.
         size: usize,
     }
 }
@@ -78,9 +78,9 @@ abi_struct! {
         mode: u32,
         /// The identifier in the document.
         identifier: Str,
-        /// The configuration; `null` if there is none. In v2, it is the object without its `id`. It has no
-        /// white space between its parts. Members are in the order of the document, and numbers have the text
-        /// that the document has.
+        /// The configuration; `null` if there is none. In v2, it is the object without its `id`. The text has no white
+        /// space between its parts. Members are in the order of the document, and numbers have the text that the
+        /// document has.
         configuration_json: Str,
         /// The member `type` of an extension in the draft; `null` if there is none.
         type_name_json: Str,
@@ -95,15 +95,16 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// Finds codecs and data types of the host that a plugin does not have itself. `creation` names them, and
-    /// its own `lookup` is NULL.
+    /// Creates codecs and data types of the host for a plugin that does not have them itself. The argument `creation`
+    /// names the extension; its member `lookup` is NULL.
     Lookup = "zarr_lookup" {
         struct_size: usize,
         context: *mut c_void,
-        /// Creates a codec for `decoded`, the output of the preceding codecs. The plugin owns it, also after
-        /// the call. `out` is filled as by `create` of a codec, and has a `vtable`.
+        /// Creates a codec for `decoded`, the output of the preceding codecs. The plugin owns the codec, also after the
+        /// call. `out` is filled as by `create` of a codec, and has a `vtable`.
         codec: fn(context: *mut c_void, creation: *const Creation, decoded: *const Representation, out: *mut CodecInstance, err: *mut Buf) -> i32,
-        /// Returns a codec in documents of `format`: `{"identifier": "zstd", "configuration": {"level": 3}}`.
+        /// Returns the entry of a codec in documents of `format`: `{"identifier": "zstd", "configuration": {"level":
+        /// 3}}`.
         translate: fn(context: *mut c_void, creation: *const Creation, decoded: *const Representation, format: u32, document_json: *mut Buf, err: *mut Buf) -> i32,
         /// Creates a data type, which the plugin releases. `byte_order_json` is as from `create` of a data type.
         data_type: fn(context: *mut c_void, creation: *const Creation, data_type: *mut DataTypeHandle, byte_order_json: *mut Buf, err: *mut Buf) -> i32,

@@ -18,7 +18,7 @@ abi_struct! {
     /// owner, which calls `release` once.
     DataTypeVtable = "zarr_data_type_vtable" {
         struct_size: usize,
-        /// NULL in a type that a host passes to a plugin.
+        /// Creates a type. Not called, and possibly NULL, in the vtable of a type that a host passes to a plugin.
         create: fn(context: *const c_void, creation: *const Creation, this: *mut *mut c_void, byte_order_json: *mut Buf, err: *mut Buf) -> i32,
         /// Returns the same type for a further owner.
         retain: fn(this: *const c_void) -> *mut c_void,
@@ -32,17 +32,17 @@ abi_struct! {
         /// Returns the type in documents of a format: `{"identifier": "float64", "json": "float64",
         /// "configuration": null, "type": null, "fallback": []}`.
         document: fn(this: *const c_void, format: u32, order: *const ByteOrder, json: *mut Buf, err: *mut Buf) -> i32,
-        /// Returns the bytes of the element that a member `fill_value` stands for.
+        /// Returns the bytes of the element that the member `fill_value` of a document represents.
         fill_value: fn(this: *const c_void, fill_value_json: Str, reading: *const Creation, order: *const ByteOrder, element: *mut Buf, err: *mut Buf) -> i32,
-        /// Returns the member `fill_value` that stands for an element.
+        /// Returns the member `fill_value` of a document that represents an element.
         fill_value_json: fn(this: *const c_void, element: Str, format: u32, order: *const ByteOrder, json: *mut Buf, err: *mut Buf) -> i32,
         /// Returns an element as text for people.
         print: fn(this: *const c_void, element: Str, text: *mut Buf, err: *mut Buf) -> i32,
         /// Fails if the bytes are not valid elements: a sequence of them, or one element of variable size.
         /// NULL: all bytes are valid.
         check: fn(this: *const c_void, elements: Str, err: *mut Buf) -> i32,
-        /// Replaces stored forms of an element by its one form in memory, in place. NULL: each element has one
-        /// stored form.
+        /// Replaces stored elements, in place, by their form in memory. An element may have several stored forms, but
+        /// has one form in memory. NULL: each element has one stored form.
         settle: fn(this: *const c_void, elements: *mut u8, len: usize, mode: u32, err: *mut Buf) -> i32,
         /// Returns the type of a field by its index, or the type of the elements that are not missing. The
         /// caller releases it. NULL: there are no such types.

@@ -9,9 +9,9 @@ abi_struct! {
     /// A chunk grid of an array.
     ChunkGridVtable = "zarr_chunk_grid_vtable" {
         struct_size: usize,
-        /// `json` is `{"grid_shape": [3, 2], "largest_chunk": [10, 10], "chunk_shape": [10, 10]}`.
-        /// `chunk_shape` is left out if chunks differ. In a grid that begins before the array, `"before_array":
-        /// [4, 0]` is the number of elements of the first chunk along each dimension that precede the array.
+        /// `json` is `{"grid_shape": [3, 2], "largest_chunk": [10, 10], "chunk_shape": [10, 10]}`. `chunk_shape` is
+        /// left out if chunks differ. If the grid begins before the array, `"before_array": [4, 0]` counts the elements
+        /// of the first chunk that precede the array, for each dimension.
         create: fn(context: *const c_void, creation: *const Creation, shape: *const u64, rank: usize, this: *mut *mut c_void, json: *mut Buf, err: *mut Buf) -> i32,
         destroy: fn(this: *mut c_void),
         /// Returns the elements of a chunk along a dimension: from `start` to before `end`, which may lie
@@ -19,14 +19,15 @@ abi_struct! {
         chunk_range: fn(this: *const c_void, dimension: usize, chunk: u64, start: *mut u64, end: *mut u64, err: *mut Buf) -> i32,
         /// Returns the chunk that holds an element along a dimension.
         chunk_of: fn(this: *const c_void, dimension: usize, element: u64, chunk: *mut u64, err: *mut Buf) -> i32,
-        /// Returns the index in keys for a chunk along a dimension. NULL: it is the index of the chunk.
+        /// Returns the index that keys contain for a chunk along a dimension. NULL: keys contain the index of the
+        /// chunk.
         key_index: fn(this: *const c_void, dimension: usize, chunk: u64, key_index: *mut u64, err: *mut Buf) -> i32,
-        /// Returns the chunk of an index in keys and sets `found` to 1; leaves `found` 0 if there is no such
-        /// chunk. NULL: the index in keys is the index of the chunk.
+        /// Returns the chunk whose keys contain `key_index`, and sets `found` to 1; leaves `found` 0 if there is no
+        /// such chunk. NULL: keys contain the index of the chunk.
         chunk_of_key: fn(this: *const c_void, dimension: usize, key_index: u64, chunk: *mut u64, found: *mut u32, err: *mut Buf) -> i32,
-        /// Returns the configuration of the same grid for an array that begins `start` elements later in each
-        /// dimension (earlier if it is negative), so that every chunk keeps its elements. It is left empty if
-        /// there is no such configuration. NULL: there never is.
+        /// Returns the configuration of the same grid for an array that begins `start` elements later in each dimension
+        /// (earlier if it is negative), so that every chunk keeps its elements. `configuration_json` stays empty if
+        /// there is no such configuration. NULL: there is never one.
         moved: fn(this: *const c_void, start: *const i64, rank: usize, configuration_json: *mut Buf, err: *mut Buf) -> i32,
     }
 }

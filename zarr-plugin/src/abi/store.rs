@@ -31,8 +31,7 @@ abi_struct! {
         /// The largest number of bytes that the caller accepts. The request fails with ZARR_LIMIT_EXCEEDED if
         /// there are more.
         limit: usize,
-        /// The number of bytes that will probably arrive: they count against the budget of the batch. 0 if it
-        /// is unknown.
+        /// The expected size of the response in bytes, which counts against the budget of the batch; 0 if unknown.
         expected: usize,
         /// ZARR_GET_UNCACHED, ZARR_GET_FOR_UPDATE, both or 0. Unknown flags are ignored.
         flags: u32,
@@ -51,9 +50,10 @@ abi_struct! {
         size: u64,
         /// Memory for the version of the value, such as an ETag. Two states of a value have different versions.
         version: *mut u8,
-        /// The size of that memory in bytes.
+        /// The size of the memory at `version`, in bytes.
         version_capacity: usize,
-        /// The number of bytes that the store wrote there: 0 if it has no versions or the memory is too small.
+        /// The number of bytes that the store wrote to `version`: 0 if the store has no versions or the memory is too
+        /// small.
         version_len: usize,
     }
 }
@@ -88,10 +88,10 @@ abi_struct! {
     /// by one thread at a time.
     StoreVtable = "zarr_store_vtable" {
         struct_size: usize,
-        /// Opens the store at `location`, a URL or path. If `location` is empty, opens the store of
-        /// `description_json`: `{"type": "its name", ...}`. If `inside` is not NULL, it is the store that the
-        /// description names as `"store": {"type": "given"}`; the plugin owns it as soon as it is called. NULL
-        /// in a store that is open.
+        /// Opens the store at `location`, a URL or path. If `location` is empty, opens the store of `description_json`:
+        /// `{"type": "its name", ...}`. If `inside` is not NULL, it is the store that the description names as
+        /// `"store": {"type": "given"}`; the plugin owns it as soon as `open` is called. Not called, and possibly NULL,
+        /// in the vtable of a store that is already open.
         open: fn(context: *const c_void, location: Str, description_json: Str, inside: *const StoreHandle, this: *mut *mut c_void, err: *mut Buf) -> i32,
         release: fn(this: *mut c_void),
         /// `{"location": "memory:", "readable": true, "writeable": true, "listable": true, "erasable": true,
@@ -107,8 +107,8 @@ abi_struct! {
         /// Returns the size of a value in bytes and sets `found` to 1; leaves `found` 0 if the key is missing.
         /// NULL: the caller reads 0 bytes of the value.
         size: fn(this: *const c_void, key: Str, size: *mut u64, found: *mut u32, err: *mut Buf) -> i32,
-        /// Begins to read parts of values. At most about `budget` bytes, but at least one request, are in
-        /// flight or fetched and not yet taken. NULL: the caller reads them one by one.
+        /// Begins to read parts of values. At most about `budget` bytes, but at least one request, are in flight, or
+        /// fetched and not yet taken. NULL: the caller reads the parts one by one.
         begin_batch: fn(this: *const c_void, requests: *const StoreRequest, n_requests: usize, budget: usize, batch: *mut *mut c_void, err: *mut Buf) -> i32,
         /// Waits for the next response, in any order, and sets `number` to the index of its request. Sets
         /// `number` to the number of requests if all responses were taken. An error belongs to that request.
@@ -130,9 +130,8 @@ abi_struct! {
         /// or erased during the listing may or may not be included; all other keys are. The caller may use the
         /// store during the listing.
         begin_listing: fn(this: *const c_void, prefix: Str, listing: *mut *mut c_void, err: *mut Buf) -> i32,
-        /// Adds further keys, each once and in any order, until `add` of `keys` stops it or there are no more.
-        /// A call that adds no key ends the listing. It needs no more memory for a long listing than for a
-        /// short one.
+        /// Adds further keys, each once and in any order, until `add` of `keys` stops this call or there are no more. A
+        /// call that adds no key ends the listing. A long listing needs no more memory than a short one.
         next_keys: fn(listing: *mut c_void, keys: *mut ListSink, err: *mut Buf) -> i32,
         /// Ends a listing, always before the store is released.
         end_listing: fn(listing: *mut c_void),
@@ -147,9 +146,9 @@ abi_struct! {
         /// Since 2.2. Removes a value if it has this version. Otherwise removes nothing and sets `conflict` to 1, also if
         /// the key is missing. NULL: the store cannot do that.
         erase_if: fn(this: *const c_void, key: Str, version: Str, conflict: *mut u32, err: *mut Buf) -> i32,
-        /// Since 2.2. Waits until no other caller of this function, in any process, holds the lock of `key`, and sets
-        /// `lock`, or leaves it NULL if the store does not have locks. The system releases the lock when the process
-        /// ends. NULL: the store does not have locks.
+        /// Since 2.2. Takes the lock of `key` and sets `lock`. Waits first until no other caller of this function, in
+        /// any process, holds the lock. Leaves `lock` NULL if the store does not have locks. The system releases the
+        /// lock when the process ends. NULL: the store does not have locks.
         lock: fn(this: *const c_void, key: Str, lock: *mut *mut c_void, err: *mut Buf) -> i32,
         /// Since 2.2. Releases a lock, possibly on another thread or after the store is released.
         unlock: fn(lock: *mut c_void),

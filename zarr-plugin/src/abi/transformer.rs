@@ -14,9 +14,9 @@ abi_struct! {
         /// and writes the shards.
         create: fn(context: *const c_void, creation: *const Creation, shape: *const u64, rank: usize, this: *mut *mut c_void, shard_json: *mut Buf, err: *mut Buf) -> i32,
         destroy: fn(this: *mut c_void),
-        /// Returns the store that an array uses instead of `next`. The plugin owns `next` as soon as it is
-        /// called, also if it fails. The keys of the chunks of the array begin with `array`; all other keys are
-        /// passed to `next` unchanged.
+        /// Returns the store that an array uses instead of `next`. The plugin owns `next` as soon as `wrap` is called,
+        /// even if `wrap` fails. The keys of the chunks of the array begin with `array`; all other keys are passed to
+        /// `next` unchanged.
         wrap: fn(this: *const c_void, next: *const StoreHandle, array: Str, wrapped: *mut StoreHandle, err: *mut Buf) -> i32,
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn show_array<R>(array: &ArrayRepresentation, call: impl FnOnce(*cons
             is_variable: u32::from(elements == Elements::Variable),
             reserved: 0,
             kind: kind_number(array.data_type.kind()),
-            // A number has only a few bytes.
+            // A unit has at most a few bytes, so that the conversion does not fail.
             unit_size: u32::try_from(unit_size).unwrap_or(1),
             units: units.as_ptr(),
             n_units: units.len(),
@@ -75,7 +75,7 @@ pub(crate) fn array_json(array: &ArrayRepresentation) -> Value {
 }
 
 /// Returns the array that the JSON of `encoded_array` describes. Missing members are those of `otherwise`. `None` if
-/// the fill value has another size than an element.
+/// the size of the fill value is not that of an element.
 #[must_use]
 pub fn array_of_json(
     json: &Value,

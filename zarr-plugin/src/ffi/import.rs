@@ -1,8 +1,8 @@
 //! Objects of the other side as implementations of the traits: extensions of a loaded library, and objects that
 //! a host passes to a plugin.
 
-/// Calls a function of an [`Instance`](super::Instance): `call!(instance, function(arguments))`. The object before
-/// the arguments and the message after them are added.
+/// Calls a function of an [`Instance`](super::Instance): `call!(instance, function(arguments))`. The macro inserts the
+/// object before the arguments and the buffer for a message after them.
 ///
 /// # Safety
 ///
@@ -17,18 +17,20 @@ macro_rules! call {
     };
 }
 
-/// Calls a function like [`call!`] that fills a buffer, its last argument, and returns the bytes.
+/// Calls a function that fills a buffer, like [`call!`], and returns the bytes. The macro adds the buffer as the last
+/// argument.
 macro_rules! fetch {
     ($instance:expr, $function:ident($($argument:expr),* $(,)?)) => {{
         let mut filled = $crate::ffi::EMPTY;
         let called = call!($instance, $function($($argument,)* &mut filled));
-        // SAFETY: the call filled it.
+        // SAFETY: the call filled the buffer.
         called.and(unsafe { $crate::ffi::take(&mut filled) })
     }};
 }
 
-/// Calls a function of an [`Imported`] item: `call_item!(item, creation, function(arguments))`. The context and the
-/// creation before the arguments and the message after them are added. The arguments are those of [`call!`].
+/// Calls a function of an [`Imported`] item: `call_item!(item, creation, function(arguments))`. The macro inserts the
+/// context and the creation before the arguments, and the buffer for a message after them. The requirements for the
+/// arguments are those of [`call!`].
 macro_rules! call_item {
     ($item:expr, $creation:expr, $function:ident($($argument:expr),* $(,)?)) => {{
         let item = $item;
@@ -38,7 +40,7 @@ macro_rules! call_item {
                 // SAFETY: a function of the library, called with its context; for the arguments see `call`.
                 unsafe { function(item.context, creation, $($argument,)* &mut err) }
             });
-            // SAFETY: the call filled it.
+            // SAFETY: the call filled `err`.
             unsafe { $crate::ffi::outcome(status, &mut err) }
         })
     }};
@@ -78,7 +80,7 @@ pub(crate) struct Imported<V> {
 
 // SAFETY: a library is never unloaded, and the ABI allows `create` on any thread.
 unsafe impl<V: Send> Send for Imported<V> {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl<V: Sync> Sync for Imported<V> {}
 
 impl<V: Growing> Imported<V> {
@@ -98,7 +100,8 @@ fn invalid(origin: &str, failure: &Failure) -> Invalid {
     Invalid::new(said_by(origin, failure))
 }
 
-/// Returns the message of a failure, after the name of the plugin unless a library calls its host.
+/// Returns the message of a failure. It begins with `origin`, the name of the plugin; a library that calls its host
+/// passes an empty name.
 fn said_by(origin: &str, failure: &Failure) -> String {
     let verb = if failure.status == abi::PANICKED { " panicked" } else { "" };
     if origin.is_empty() { failure.message.clone() } else { format!("{origin}{verb}: {}", failure.message) }

@@ -23,7 +23,8 @@ pub(crate) enum Functions {
     StorageTransformer(Imported<abi::StorageTransformerVtable>),
     GenericExtension(Imported<abi::ExtensionVtable>),
     Store(Imported<abi::StoreVtable>),
-    /// A codec that a runtime runs, without the functions of the ABI.
+    /// A codec of a library that is not native. The runtime of the library runs the codec, without functions of the
+    /// ABI.
     RunCodec(CodecPlugin),
 }
 
@@ -57,13 +58,13 @@ pub(crate) struct Contents {
 /// Why a library cannot be used.
 #[derive(Debug)]
 pub(crate) enum OpenError {
-    /// The dynamic loader of the system refuses it.
+    /// The dynamic loader of the system refuses the library.
     Loader(String),
-    /// It does not export the entry.
+    /// The library does not export the symbol of the entry.
     NoSymbol,
-    /// It uses another major version of the ABI.
+    /// The library uses another major version of the ABI.
     Major(u16),
-    /// It failed or violates the ABI.
+    /// The library failed, or violates the ABI.
     Failed(Failure),
 }
 
@@ -89,7 +90,7 @@ static HOST: Host = Host {
     get_interface: None,
 };
 
-// SAFETY: it is never written, and its pointers are NULL.
+// SAFETY: the only shared `Host` is `HOST`, which is never written and whose pointers are NULL.
 unsafe impl Sync for Host {}
 
 /// Opens a library from a sealed copy of its bytes in memory, which cannot be changed. Its code runs.
@@ -105,7 +106,7 @@ pub(crate) fn open(bytes: &[u8]) -> Result<Contents, OpenError> {
         Err(_) => Err(without_entry(&library)),
     };
     std::mem::forget((library, file));
-    // SAFETY: it is the entry of a library that is never closed.
+    // SAFETY: `entry` belongs to a library that is never closed.
     unsafe { entered(entry?) }
 }
 
@@ -214,7 +215,7 @@ unsafe fn functions(
 ///
 /// # Safety
 ///
-/// A library lists it, so it lives as long as the program.
+/// The text belongs to a library, so it lives as long as the program.
 unsafe fn text(text: Str) -> Result<&'static str, Failure> {
     if text.len > MAX_TEXT {
         return Err(Failure::broken(format!("it lists a text of {} bytes", text.len)));
@@ -227,7 +228,7 @@ unsafe fn text(text: Str) -> Result<&'static str, Failure> {
 ///
 /// # Safety
 ///
-/// A library lists them, so they live as long as the program.
+/// The items belong to a library, so they live as long as the program.
 unsafe fn list<T>(items: *const T, len: usize) -> Result<&'static [T], Failure> {
     if len > MAX_ITEMS {
         return Err(Failure::broken(format!("it lists {len} items or aliases; the limit is {MAX_ITEMS}")));
@@ -236,11 +237,11 @@ unsafe fn list<T>(items: *const T, len: usize) -> Result<&'static [T], Failure> 
     Ok(unsafe { borrowed_items(items, len) })
 }
 
-/// Returns the description of an item from its texts in the library, of which the examples and the schemas are JSON.
+/// Returns the description of an item from its texts in the library. The examples and the schemas are JSON.
 ///
 /// # Errors
 ///
-/// [`Failure::BROKEN`] if they do not have the form in the header.
+/// [`Failure::BROKEN`] if the examples or schemas do not have the form in the header.
 pub fn about(
     summary: &'static str,
     examples_json: &'static str,

@@ -116,9 +116,9 @@ pub(crate) unsafe fn with_lookup<R>(
 #[derive(Debug)]
 struct Host(Mutex<Option<Lookup>>);
 
-// SAFETY: a lock protects it, and the ABI allows calls on any thread.
+// SAFETY: a lock protects the functions of the host, and the ABI allows calls on any thread.
 unsafe impl Send for Host {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Host {}
 
 impl Host {
@@ -134,7 +134,7 @@ impl Host {
         })?;
         let mut err = EMPTY;
         let status = show_entry(creation, |creation| ask(lookup, creation, &mut err))?;
-        // SAFETY: the call filled it.
+        // SAFETY: the call filled `err`.
         unsafe { outcome(status, &mut err) }
     }
 }
@@ -150,7 +150,7 @@ impl FallbackResolver for Host {
             })
         });
         let array = if let Representation::Array(array) = decoded { Some(array) } else { None };
-        // SAFETY: the call filled it. This side owns the new object.
+        // SAFETY: the call filled `out`, and this side owns the new codec.
         let made = unsafe { made(out, asked, None, &Arc::from(""), creation, array) };
         made.map_err(|failure| codec_error("", failure, Direction::Encode))
     }
@@ -169,7 +169,7 @@ impl FallbackResolver for Host {
                 Ok(unsafe { translate(lookup.context, creation, decoded, format_number(to), &mut json, err) })
             })
         });
-        // SAFETY: the call filled it.
+        // SAFETY: the call filled `json`.
         let json = unsafe { take_json(&mut json) };
         let document = asked.and(json).and_then(|json| {
             document_of(&json)
@@ -186,7 +186,7 @@ impl FallbackResolver for Host {
             // SAFETY: a function of the host, called with memory for its results.
             Ok(unsafe { data_type(lookup.context, creation, &mut handle, &mut order, err) })
         });
-        // SAFETY: the call filled them. This side owns the new object.
+        // SAFETY: the call filled `order` and `handle`. This side owns the new data type.
         let created = unsafe {
             let order = take(&mut order);
             asked.and_then(|()| created(read(handle.vtable)?, handle.this, order, &Arc::from("")))

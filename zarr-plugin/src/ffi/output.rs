@@ -80,7 +80,7 @@ struct Borrowed(*mut abi::Output);
 impl Borrowed {
     /// Returns the address and the size of the lent memory.
     fn lent(&self) -> (*mut u8, usize) {
-        // SAFETY: the other side lends it to `write_output` for longer than this value lives.
+        // SAFETY: the other side lends the struct to `write_output`, for longer than this value lives.
         unsafe { ((*self.0).start, (*self.0).capacity) }
     }
 }
@@ -97,15 +97,15 @@ impl LentMemory for Borrowed {
     fn bytes_mut(&mut self) -> &mut [u8] {
         match self.lent() {
             (start, _) if start.is_null() => &mut [],
-            // SAFETY: as `bytes`, and `self` is borrowed mutably.
+            // SAFETY: as in `bytes`, and `self` is borrowed mutably.
             (start, capacity) => unsafe { std::slice::from_raw_parts_mut(start, capacity) },
         }
     }
 
     fn grow(&mut self, size: usize) -> bool {
-        // SAFETY: as `lent`.
+        // SAFETY: as in `lent`.
         let Some(reserve) = (unsafe { (*self.0).reserve }) else { return false };
-        // `len` is 0 until the end, so that `size` is the whole capacity.
+        // `reserve` makes the capacity `len + size`. `len` is 0 until `write_output` ends, so this is `size`.
         // SAFETY: a function of the host, called with the struct that it lent.
         (unsafe { reserve(self.0, size) }) == abi::OK && self.lent().1 >= size
     }

@@ -31,7 +31,7 @@ struct Published(Plugin);
 
 // SAFETY: the contents are never changed, and the memory that they refer to is never freed.
 unsafe impl Send for Published {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Published {}
 
 /// Sets `out` to the contents of this library. `about` is its name, version and license.
@@ -139,7 +139,8 @@ fn item<P>(
     }))
 }
 
-/// Returns an example as JSON, or `None` if its document is not JSON, which the suite reports for the crate.
+/// Returns an example as JSON, or `None` if its document is not JSON. The conformance suite of the crate reports such a
+/// document.
 fn example_json(example: &Example) -> Option<Value> {
     let format = match example.format {
         Format::V2 => "v2",

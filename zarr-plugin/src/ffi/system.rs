@@ -26,8 +26,8 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
 #[derive(Debug)]
 pub(crate) struct Sealed {
     pub(crate) library: Library,
-    /// The file, which is not closed either: the dynamic loader identifies libraries by their path, so its number
-    /// must not be reused for another file.
+    /// The file, which also stays open. The dynamic loader identifies a library by its path, which contains the number
+    /// of the file descriptor: the number must not be reused for another file.
     pub(crate) file: File,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Sealed {
 pub(crate) fn open_sealed(bytes: &[u8]) -> Result<Sealed, String> {
     let file = sealed(bytes).map_err(|error| error.to_string())?;
     let path = sealed_path(&file);
-    // SAFETY: the caller requests that its code runs.
+    // SAFETY: the code of the library runs, as the caller requests.
     let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
     // The message of the dynamic loader is the source of the error. It begins with the path of the library.
     let library = library.map_err(|error| {

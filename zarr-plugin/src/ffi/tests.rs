@@ -161,7 +161,7 @@ fn an_optional_type_describes_the_type_of_its_elements() {
 fn elements_of_size_zero_are_not_of_variable_size() {
     let (nothing, _) = data_type("test.nothing");
     assert_eq!(nothing.elements().size(), Some(0));
-    // A codec does not take them for elements of variable size.
+    // The codec receives elements of size 0, not of variable size: otherwise it would not return this error.
     let array = words(3).with_data_type(nothing).with_fill_value(FillValue::zero(0));
     let shown = codec("test.inside", &Value::Null, &Representation::Array(array.clone()));
     let Codec::ArrayToArray(codec) = shown.unwrap() else { panic!("unexpected kind of codec") };

@@ -60,11 +60,11 @@ fn is_for_another_machine(file: &[u8]) -> bool {
 pub(super) struct Links {
     /// The name by which other libraries need this one.
     pub(super) soname: Option<String>,
-    /// The names of the libraries that it needs.
+    /// The names of the libraries that this one needs.
     pub(super) needed: Vec<String>,
     /// `DT_RPATH` and `DT_RUNPATH`, by the names that tools print: folders that are searched for needed libraries.
     pub(super) search_paths: Vec<(&'static str, String)>,
-    /// The newest version of the C library that it needs: `2.34`.
+    /// The minimum version of the C library, such as `2.34`.
     pub(super) glibc: Option<String>,
 }
 
@@ -132,7 +132,7 @@ impl<'f> Headers<'f> {
         Ok(&entries[..end.unwrap_or(entries.len())])
     }
 
-    /// Returns the string table of the dynamic section, which gives its address in memory.
+    /// Returns the string table of the dynamic section. The dynamic section has the address of the table in memory.
     fn strings(&self, entries: &[Dynamic]) -> Result<StringTable<'f>, String> {
         let value = |tag| entries.iter().rev().find(|entry| entry.tag(self.endian) == tag);
         let value = |tag| value(tag).map(|entry| entry.val(self.endian));

@@ -8,7 +8,7 @@ use zarr_spec::{printable, printable_path};
 use super::refusal::Refusal;
 use super::search::{SearchPlace, Source};
 
-/// A manifest that may provide an identifier, and why it is not used, if so.
+/// The path of a manifest that may provide an identifier. `Err` is the reason why the manifest is not used.
 pub type Verdict = (PathBuf, Result<(), Refusal>);
 
 /// Why an identifier is known or unknown.
@@ -17,7 +17,7 @@ pub type Verdict = (PathBuf, Result<(), Refusal>);
 pub struct Explanation {
     /// The identifier.
     pub identifier: String,
-    /// All places, in the order of the search.
+    /// All places that were searched, in this order.
     pub places: Vec<Explained>,
 }
 
@@ -25,9 +25,9 @@ pub struct Explanation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explained {
-    /// The place.
+    /// The folder or file that was searched.
     pub place: SearchPlace,
-    /// The number of manifests.
+    /// The number of manifests in the place.
     pub manifests: usize,
     /// The manifests that provide the identifier, and those that cannot be read.
     pub verdicts: Vec<Verdict>,

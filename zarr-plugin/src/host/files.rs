@@ -73,7 +73,8 @@ pub(super) fn writable_by_others(path: &Path) -> Option<PathBuf> {
     open_to_others(path, 2)
 }
 
-/// Checks like [`writable_by_others`]. Others must never write the lowest `closed` parts of the path.
+/// Checks like [`writable_by_others`]. The last `closed` parts of the path must not be writable by others, even if they
+/// are sticky.
 fn open_to_others(path: &Path, closed: usize) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
     for (height, part) in path.ancestors().enumerate() {
@@ -139,7 +140,7 @@ pub(super) fn checked_file(manifest: &Path, file: &LibraryFile) -> Result<Checke
     Ok(CheckedFile { path, bytes })
 }
 
-/// Returns the SHA-256 hash as in manifests and lock files.
+/// Returns the SHA-256 hash in the form of manifests and lock files: lower case hexadecimal digits.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()

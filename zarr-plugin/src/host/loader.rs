@@ -31,7 +31,7 @@ pub enum Policy {
     Off,
     /// Libraries whose bytes are pinned in the lock file.
     Pinned,
-    /// Also all libraries in trusted folders.
+    /// Pinned libraries, and all libraries in trusted folders.
     TrustDirs,
     /// All libraries.
     Any,
@@ -57,12 +57,12 @@ impl FromStr for Policy {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// Why its place is searched.
+    /// Why the place of the manifest is searched.
     pub source: Source,
-    /// The file.
+    /// The path of the manifest.
     pub path: PathBuf,
     manifest: Result<Manifest, Refusal>,
-    /// The index of its place in the search.
+    /// The index of the place of the manifest in the search.
     place: usize,
     opened: OnceLock<Result<Library, Refusal>>,
 }
@@ -356,11 +356,11 @@ pub struct Checked {
     pub target: String,
     /// The path with links resolved.
     pub path: PathBuf,
-    /// The SHA-256 of its bytes.
+    /// The SHA-256 hash of `bytes`.
     pub sha256: String,
-    /// The whole file.
+    /// The bytes of the file.
     pub bytes: Vec<u8>,
-    /// The libraries that it needs.
+    /// The other libraries that the library needs.
     pub needs: Needs,
 }
 
@@ -370,7 +370,7 @@ struct Permitted<'c> {
     manifest: &'c Manifest,
     platform: String,
     file: &'c LibraryFile,
-    /// The pin; `None` if the policy does not require one.
+    /// The pin of the plugin; `None` if the policy does not require a pin.
     pin: Option<&'c Pin>,
 }
 

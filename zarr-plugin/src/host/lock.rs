@@ -83,7 +83,7 @@ pub enum LockError {
         /// The reason.
         message: String,
     },
-    /// Other users could trust any library.
+    /// Other users can write the lock file or its folder, and could trust any library.
     #[error("{} is writable by users other than you and root; `chmod go-w` fixes it", printable_path(.path))]
     WritableByOthers {
         /// The file or folder.
@@ -185,13 +185,13 @@ impl Lock {
         self.quarantined.len() < before
     }
 
-    /// Returns the pin of a plugin of this version for this target.
+    /// Returns the pin of the plugin `name` in version `version` for the platform `target`.
     #[must_use]
     pub fn pin(&self, name: &str, version: &str, target: &str) -> Option<&Pin> {
         self.pins.iter().find(|pin| pin.is_for(name, version, target))
     }
 
-    /// Writes the file atomically, and creates the folder. Only the owner may read them.
+    /// Writes the file atomically, and creates the folder. Only the owner can read the file and a new folder.
     ///
     /// # Errors
     ///
@@ -207,7 +207,7 @@ impl Lock {
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
         let renamed = written.and_then(|()| fs::rename(&temporary, path));
         renamed.map_err(|source| {
-            // Failing to remove the temporary file is not another error.
+            // The error of the removal is ignored: the error of writing is reported.
             let _removed = fs::remove_file(&temporary);
             io(source)
         })

@@ -92,7 +92,7 @@ pub struct Provides {
 pub struct Conformance {
     /// The version of the suite.
     pub suite: String,
-    /// The level.
+    /// The level of the suite that the plugin passes.
     pub level: String,
 }
 
@@ -138,7 +138,7 @@ impl Manifest {
     ///
     /// If it is invalid. The error is a sentence with the reason.
     pub fn parse(text: &str) -> Result<Self, String> {
-        /// Read first, because other versions may have other members.
+        /// The only member that is read before the version is known, because other versions may have other members.
         #[derive(Deserialize)]
         struct AnyVersion {
             manifest_version: u32,
@@ -153,8 +153,9 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Creates the manifest of a library for this machine or for a linked runtime from the description that the library
-    /// returns. Its code runs. `path` is the path of the library relative to the manifest.
+    /// Creates the manifest of a library for this machine or for a linked runtime. The code of the library runs,
+    /// because the manifest is built from the description that the library returns. `path` is the path of the library
+    /// relative to the manifest.
     ///
     /// # Errors
     ///

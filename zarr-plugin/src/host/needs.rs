@@ -15,7 +15,8 @@ use super::refusal::Refusal;
 use super::runtime::{platform_of, runtime};
 use crate::ffi::system::{is_sealed, loaded, open_sealed};
 
-/// The libraries of the C and C++ compilers of the system. They are not pinned: each program uses them.
+/// The libraries of the C and C++ compilers of the system. They are not pinned, because almost every program on the
+/// system uses them.
 const SYSTEM: [&str; 7] = [
     "libc.so.6",
     "libdl.so.2",
@@ -33,11 +34,12 @@ const MAX_NEEDED: usize = 64;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Needs {
-    /// The newest version of the C library that it needs: `2.34`.
+    /// The minimum version of the C library, such as `2.34`.
     pub glibc: Option<String>,
     /// The needed libraries of the compilers of the system.
     pub system: Vec<String>,
-    /// All others, including indirect ones. Each follows the libraries that it needs.
+    /// All other needed libraries, including those that needed libraries need. A library follows the libraries that it
+    /// needs.
     pub others: Vec<Needed>,
 }
 
@@ -167,7 +169,8 @@ impl<'p> Resolver<'p> {
         Ok(())
     }
 
-    /// Returns the file of a library, or `None` if the program itself has loaded it and it is not pinned.
+    /// Returns the file of a needed library: the pinned file, or without pins, the file in the folders of the system.
+    /// Returns `None` if these folders do not have it, but the program has already loaded the library.
     fn found(&self, name: &str) -> Result<Option<(Needed, Vec<u8>)>, Refusal> {
         let Some(pins) = self.pins else { return in_system_folders(name) };
         let pin = pins.iter().find(|pin| pin.name == name);

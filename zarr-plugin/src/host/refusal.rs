@@ -16,7 +16,7 @@ pub enum Refusal {
     /// The manifest cannot be read.
     #[error("its manifest is invalid: {}", printable(.0))]
     Manifest(String),
-    /// Another major version of the ABI.
+    /// The plugin uses another major version of the ABI.
     #[error(
         "it uses version {0} of the plugin ABI, expected version {expected}; {hint}",
         hint = abi_hint(*.0),
@@ -37,7 +37,7 @@ pub enum Refusal {
         /// The error of the system.
         message: String,
     },
-    /// Other users can change it.
+    /// Other users can change the manifest, the library, a library that it needs, or one of their folders.
     #[error("{} is writable by users other than you and root; `chmod go-w` fixes it", printable_path(.0))]
     WritableByOthers(PathBuf),
     /// A manifest of the same name was found before.
@@ -46,19 +46,19 @@ pub enum Refusal {
     /// Another plugin has one of its identifiers.
     #[error("{}", printable(.0))]
     Claimed(String),
-    /// It is not trusted.
+    /// The plugin is not trusted.
     #[error("it is not trusted yet; `zarrctl plugins trust {}` trusts it", printable(.0))]
     Untrusted(String),
-    /// It is not the library that was trusted.
+    /// The library is not the one that was trusted.
     #[error(
         "its library is not the one that was trusted: SHA-256 is {found}, but plugins.lock has {}; \
          `zarrctl plugins trust` trusts the new one",
         printable(.pinned)
     )]
     Changed {
-        /// In the lock file.
+        /// The hash in the lock file.
         pinned: String,
-        /// Of the file.
+        /// The hash of the file.
         found: String,
     },
     /// The file is not the one that the manifest is for.
@@ -68,27 +68,27 @@ pub enum Refusal {
         printable(.named)
     )]
     OtherBytes {
-        /// In the manifest.
+        /// The hash in the manifest.
         named: String,
-        /// Of the file.
+        /// The hash of the file.
         found: String,
     },
-    /// It failed a probe.
+    /// The library failed a probe.
     #[error("it is in quarantine: {}; a `zarrctl plugins probe` that passes releases it", printable(.0))]
     Quarantined(String),
-    /// It has its own search folders, or needs other libraries that cannot be used.
+    /// The library has its own search folders, or needs other libraries that cannot be used.
     #[error("{0}")]
     Needs(String),
-    /// The system cannot open it.
+    /// The system cannot open the library.
     #[error("its library cannot be opened: {}", printable(.0))]
     Open(String),
-    /// It is not a plugin.
+    /// The library does not export the symbol of a plugin.
     #[error("its library does not have the symbol `{symbol}`", symbol = abi::ENTRY_SYMBOL)]
     NoSymbol,
-    /// It failed when it was opened.
+    /// The library failed when it was opened.
     #[error("its library failed: {}", printable(.0))]
     Failed(String),
-    /// Its contents differ from its manifest.
+    /// The contents of the library differ from the manifest.
     #[error("its library and its manifest do not agree: {}", printable(.0))]
     Disagree(String),
 }
@@ -101,7 +101,7 @@ fn abi_hint(found: u16) -> &'static str {
     }
 }
 
-/// Returns the place and the problem of a TOML document on one line.
+/// Returns the problem of a TOML document on one line, with its line and column.
 pub(super) fn toml_problem(text: &str, error: &toml::de::Error) -> String {
     let Some(span) = error.span() else { return error.message().to_owned() };
     let before = text.get(..span.start).unwrap_or(text);

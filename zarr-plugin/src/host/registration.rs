@@ -108,7 +108,8 @@ impl Lazy {
         let opened = self.loader.candidates()[self.number].about(self.entry);
         let declared = || About::new(leaked(&provides.summary), &[]).with_decodes_only(provides.decodes_only);
         let about = opened.unwrap_or_else(declared);
-        // The kinds agree: a library whose items differ from its manifest is not opened.
+        // The functions have the kind in the manifest, because a library whose items differ from its manifest is not
+        // opened.
         macro_rules! plugin {
             ($kind:ty, $functions:ident . $create:ident, $error:expr, |$creation:ident $(, $more:ident: $type:ty)?|) => {{
                 let create = move |$creation: &Creation<'_> $(, $more: $type)?| {
@@ -185,7 +186,7 @@ impl Lazy {
         }
     }
 
-    /// Returns a store, whose schemes are among its identifiers.
+    /// Returns the plugin of a store. The identifiers contain the schemes of its URLs.
     fn store(self, identifiers: Identifiers, about: About, origin: Origin) -> StorePlugin {
         let schemes = identifiers.aliases.iter().filter_map(|alias| alias.strip_suffix(':'));
         let schemes: Vec<&'static str> = schemes.collect();

@@ -42,7 +42,7 @@ pub struct Search {
 }
 
 impl SearchPlace {
-    /// Returns the reason why no plugin in it is used, if other users may write the folder.
+    /// Returns the reason why no plugin in this place is used, if other users may write to the folder.
     #[must_use]
     pub fn refusal(&self) -> Option<Refusal> {
         refused_folder(&self.path)

@@ -145,7 +145,7 @@ const CASES: &[(&str, Make)] = &[
         together([&b""[..], b"text", b"\x7fEL"].map(|bytes| xor(&Installed::new(bytes, &XOR_C))))
     }),
     ("its library is for another machine", || {
-        // Another processor, and 32-bit words.
+        // The first library is for another processor, the second one for 32-bit words.
         together([(18, 0xf7), (4, 1)].map(|(place, byte)| {
             let mut library = in_c(&[]);
             library[place] = byte;
@@ -284,14 +284,15 @@ fn one_after_the_other(installed: &[Installed; 2]) -> Loader {
     Loader::new(&search, Policy::Any, Lock::default())
 }
 
-/// Uses the last plugin that a loader finds. `call` uses the plugin and returns its message.
+/// Returns where the last plugin that a loader finds fails, and the message. `call` uses the plugin and returns the
+/// message of the failure.
 fn found(loader: &Loader, call: &dyn Fn(&Registry) -> String) -> Found {
     let mut registry = Registry::empty();
     if let Some(passed_over) = loader.register(&mut registry).pop() {
         return (MANIFEST, vec![passed_over.refusal.to_string()]);
     }
     match loader.open(loader.candidates().last().unwrap()) {
-        // Using the plugin fails with the same reason and its name.
+        // The message of `call` has the same reason, and the name of the plugin.
         Err(refusal) => {
             let said = call(&registry);
             let manifest = loader.candidates()[0].manifest().unwrap();

@@ -43,7 +43,8 @@ pub(crate) const EXTENSIONS: Manifest<'static> = Manifest {
         [[provides]]\nkind = 'extension'\nuri = 'https://example.org/extensions/letters/1.0'\n",
 };
 
-/// Returns a registry with only that library, and its folder, which may be deleted once an extension was created.
+/// Returns the folder of the library `tests/plugins/extensions.rs`, and a registry with only this library. The folder
+/// may be deleted once an extension was created.
 pub(crate) fn extensions() -> (Installed, Registry) {
     registered(in_rust(), &EXTENSIONS)
 }
@@ -96,7 +97,7 @@ fn codecs_in_rust_and_in_c_encode_and_decode() {
         codec.encode(&decoded, &mut encoded).unwrap();
         let encoded = encoded.into_written();
         assert!(encoded.iter().zip(&decoded).all(|(encoded, decoded)| encoded ^ 3 == *decoded));
-        // Decodes directly into a destination, after the bytes that it already has.
+        // Decodes directly into a destination, after its first two bytes.
         let mut destination = vec![9; 100_002];
         let mut output = Output::to(&mut destination);
         output.put(&[1, 2]).unwrap();

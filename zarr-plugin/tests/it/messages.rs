@@ -15,7 +15,7 @@ use zarr_spec::{Codec, CodecPlugin, Identifiers, Output, Registry, json};
 use crate::built::{Installed, Manifest, XOR_C, in_c};
 use crate::loaded::create;
 
-/// The messages by description, and the kinds of error that they are of.
+/// The messages, each after a description of the call, and the numbers of their kinds of refusal.
 #[derive(Default)]
 struct Messages {
     text: String,
@@ -50,7 +50,7 @@ impl Messages {
     }
 }
 
-/// Numbers the kinds. A new kind does not have a number until it has an example below.
+/// Returns a number for each kind of refusal, so that the test finds a kind without an example. A new kind panics here.
 fn kind(refusal: &Refusal) -> u8 {
     match refusal {
         Refusal::Off => 0,

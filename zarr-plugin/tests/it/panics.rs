@@ -22,7 +22,7 @@ fn key(text: &str) -> Key {
     Key::new(text).unwrap()
 }
 
-/// Returns a registry with the library that panics where its configuration says.
+/// Returns a registry with the library whose extensions panic in the function that their configuration names.
 pub(crate) fn extensions() -> &'static Registry {
     static REGISTRY: OnceLock<Registry> = OnceLock::new();
     REGISTRY.get_or_init(|| {
@@ -276,7 +276,7 @@ pub(crate) fn in_extensions() -> Vec<String> {
     let made = |place: &str| {
         (plugin.create)(&creation(registry, &reading, &json!({"in": place})), ExtensionPlace::Array(&[1]))
     };
-    // Its functions are called when it is created.
+    // The functions of a generic extension are called when the extension is created.
     ["create", "dimension_names", "node_index"].map(|place| text(made(place))).into()
 }
 

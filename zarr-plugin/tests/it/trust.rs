@@ -81,7 +81,7 @@ fn a_policy_can_only_be_tightened() {
     let loader = installed.loader(Policy::Pinned);
     let error = loader.tighten(Policy::Any).unwrap_err().to_string();
     assert_eq!(error, "policy Any permits more than the present policy Pinned");
-    // A plugin that was registered before is not opened afterwards.
+    // A plugin that was registered under `Policy::Any` is not opened under the stricter policy.
     let loader = installed.loader(Policy::Any);
     let mut registry = Registry::empty();
     assert_eq!(loader.register(&mut registry), []);

@@ -1,5 +1,5 @@
-//! Plugins of most kinds, as a third party would write them, and a plugin of every kind that panics where its
-//! configuration says.
+//! Plugins of most kinds, as a third party would write them, and a plugin of every kind that panics in the function
+//! that its configuration names.
 
 mod panics;
 

@@ -16,7 +16,8 @@ struct Shown<'a> {
     run: &'a mut dyn RunChain,
 }
 
-/// Lends chains to the other side during `call`. When the other side encodes or decodes with one, `run` does it.
+/// Lends chains to the other side during `call`. `run` encodes and decodes when the other side calls a function of a
+/// chain.
 pub(crate) fn show_chains<R>(
     chains: &[CodecChain],
     run: &mut dyn RunChain,

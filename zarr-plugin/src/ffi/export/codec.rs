@@ -102,7 +102,7 @@ callbacks! {
     }
 }
 
-/// Encodes or decodes `from` to lent memory.
+/// Encodes or decodes `from`, and writes the result to lent memory.
 ///
 /// # Safety
 ///
@@ -184,7 +184,7 @@ callbacks! {
         let codec = held(this);
         let chains = chains_of(codec);
         let links = chains.get(chain).ok_or_else(|| wrong_function(codec))?.links();
-        // The input of the first codec is that of the chain.
+        // The input of the chain is the input of its first codec.
         let Some(Representation::Array(array)) = links.first().map(|link| &link.decoded) else {
             return Err(Failure::broken(format!("chain {chain} has no codecs")));
         };

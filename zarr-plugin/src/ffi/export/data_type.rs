@@ -119,7 +119,7 @@ callbacks! {
         let mut printed = String::new();
         match shown(this).print(borrowed(element), &mut printed) {
             Ok(()) => put(text, printed.into_bytes()),
-            // The printed text is the reason.
+            // If an element cannot be printed, the printed text explains why.
             Err(fmt::Error) => return Err(Failure::new(abi::CORRUPT, printed)),
         }
         Ok(())
@@ -130,7 +130,7 @@ callbacks! {
     }
 
     fn settle(this: *const c_void, elements: *mut u8, len: usize, mode: u32) {
-        // Only this call uses the elements.
+        // The mutable slice is sound: the other side lends the elements to this call only.
         if elements.is_null() || len == 0 {
             return Ok(());
         }

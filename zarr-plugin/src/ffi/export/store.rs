@@ -54,7 +54,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotSupported { .. } => Self::new(abi::UNSUPPORTED, error.to_string()),
-            // The other side knows the key.
+            // The other side knows the key, so the message has only the reason.
             StoreError::Key(error) => Self::new(abi::INVALID_KEY, error.reason),
             StoreError::Invalid(error) => error.into(),
             StoreError::TooLarge { source, .. } => source.into(),
@@ -75,7 +75,7 @@ callbacks! {
         inside: *const StoreHandle,
         this: *mut *mut c_void,
     ) {
-        // This library owns `inside` as soon as it is called.
+        // This library owns `inside` as soon as `open` is called, so the store is taken before anything can fail.
         let inside = match inside.is_null() {
             true => None,
             false => Some(owned(&inside.read(), "the host".into())?),
@@ -197,7 +197,7 @@ callbacks! {
     }
 }
 
-/// Writes the bytes that a store shares.
+/// Writes the bytes to `to` if the store returned them in its own memory instead of writing them.
 fn put_shared(found: Option<&GetResult>, to: &mut Output<'_>) -> Result<(), Failure> {
     match found {
         Some(GetResult { contents: Contents::Shared(bytes), .. }) => Ok(to.put(bytes)?),
@@ -205,7 +205,7 @@ fn put_shared(found: Option<&GetResult>, to: &mut Output<'_>) -> Result<(), Fail
     }
 }
 
-/// Returns the size and the version of a value.
+/// Fills `to` with the size and the version of a value, or with `found: 0`.
 ///
 /// # Safety
 ///
@@ -243,7 +243,7 @@ callbacks! {
 
 /// Requests in flight.
 struct Batch {
-    /// Borrows from `store`: dropped first.
+    /// Borrows from `store`, so this member is declared first: it is dropped before the store.
     responses: Responses<'static>,
     count: usize,
     _store: Arc<dyn Store>,
@@ -367,7 +367,7 @@ callbacks! {
 
 /// A listing in progress.
 struct Listing {
-    /// Borrows from `store`: dropped first.
+    /// Borrows from `store`, so this member is declared first: it is dropped before the store.
     keys: Keys<'static>,
     _store: Arc<dyn Store>,
 }
@@ -412,14 +412,14 @@ fn listing_failure(error: StoreError) -> Failure {
     }
 }
 
-/// Adds keys and prefixes to a sink of the other side.
+/// Passes keys and prefixes to a sink of the other side.
 struct Add {
     sink: *mut ListSink,
     function: unsafe extern "C" fn(*mut ListSink, u32, Str) -> i32,
 }
 
 impl Add {
-    /// Creates a listing that passes its texts to `sink`.
+    /// Reads the function `add` of `sink`.
     ///
     /// # Safety
     ///
@@ -430,9 +430,9 @@ impl Add {
         Ok(Self { sink, function })
     }
 
-    /// Adds a text. Returns whether the other side is full.
+    /// Adds a text. Returns whether the other side refuses further texts.
     fn stops_after(&self, is_prefix: u32, text: &str) -> bool {
-        // SAFETY: the sink and its function, as `to` asks.
+        // SAFETY: `to` requires that the other side lends the sink, and the function is `add` of this sink.
         unsafe { (self.function)(self.sink, is_prefix, lend(text.as_bytes())) != 0 }
     }
 }

@@ -25,7 +25,7 @@ fn required(codec: &Codec) -> Result<&dyn DecodeSubset, Failure> {
     of(codec).ok_or_else(|| wrong_function(codec))
 }
 
-/// Returns the subset of these dimensions.
+/// Returns the subset that begins at `start` and has the shape `shape`.
 ///
 /// # Safety
 ///

@@ -54,7 +54,7 @@ callbacks! {
     }
 
     fn wrap(this: *const c_void, next: *const StoreHandle, array: Str, wrapped: *mut StoreHandle) {
-        // This library owns `next` as soon as it is called.
+        // This library owns `next` as soon as `wrap` is called, so the store is taken before anything can fail.
         let next = owned(&next.read(), "the host".into())?;
         let array =
             Prefix::new(borrowed_text(array)?).map_err(|error| Failure::broken(error.to_string()))?;

@@ -48,7 +48,7 @@ impl Imported<CodecVtable> {
     ) -> CodecResult<Codec> {
         let mut out = EMPTY_INSTANCE;
         let called = call_item!(self, creation, create(decoded, &mut out));
-        // SAFETY: the call filled it. This side owns the new object.
+        // SAFETY: the call filled `out`, and this side owns the new codec.
         let made = unsafe { made(out, called, Some(&self.vtable), &self.origin, creation, array) };
         made.map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))
     }
@@ -66,7 +66,7 @@ impl Imported<CodecVtable> {
         let called = show_representation(decoded, |decoded| {
             call_item!(self, creation, translate(decoded, format_number(format), &mut json))
         });
-        // SAFETY: the call filled it.
+        // SAFETY: the call filled `json`.
         let json = unsafe { take_json(&mut json) };
         let translated = called.and(json).and_then(|json| match json {
             Value::Object(members) => Ok(members),
@@ -79,10 +79,11 @@ impl Imported<CodecVtable> {
 /// The largest number of chains of a codec.
 const MAX_CHAINS: u32 = 64;
 
-/// Returns the error of a failed call: the fault of the chunk or of `origin`. `origin` is the name of the plugin,
-/// or empty if a library calls its host.
+/// Returns the error of a failed call. The status determines whether the error is about the configuration, the chunk or
+/// the plugin. `origin` is the name of the plugin; it is empty if a library calls its host.
 ///
-/// [`abi::INTERNAL`] means that a plugin cannot encode a chunk. While decoding, it is a fault of the plugin.
+/// While encoding, [`abi::INTERNAL`] means that the plugin cannot encode the chunk. While decoding, it means a fault of
+/// the plugin.
 pub(crate) fn codec_error(origin: &str, failure: Failure, direction: Direction) -> CodecError {
     let Failure { status, message } = failure;
     let by_origin = |message: String| match origin {
@@ -148,13 +149,14 @@ impl ForeignCodec {
         let mut described = EMPTY;
         let mut handle = NO_TYPE;
         let called = call!(self.instance, chain(number, &mut codecs, &mut described, &mut handle));
-        // SAFETY: the call filled them. This side owns the data type.
+        // SAFETY: the call filled the buffers and the handle. This side owns the data type.
         let (codecs, described, data_type) = unsafe {
             let left = (take_json(&mut codecs), take_json(&mut described), taken(&handle, &self.origin));
             called?;
             (left.0?, left.1?, left.2?)
         };
-        // If the data type does not change, the type of this side is used: calls to the other side are slower.
+        // A data type with the same name is replaced by the type of this side, because calls to the other side are
+        // slower.
         let data_type = data_type.filter(|other| other.name() != array.data_type.name());
         let chain_array = array_of_json(&described, data_type.unwrap_or(array.data_type.clone()), array);
         let documents: Option<Vec<_>> =
@@ -163,7 +165,7 @@ impl ForeignCodec {
             return Err(Failure::broken(format!("chain {number} is {codecs} for {described}")));
         };
         let &Creation { format, registry, .. } = creation;
-        // The codec reported all warnings when it was created.
+        // The other side reported the warnings when it created the codec: this reading discards the repeated ones.
         let reading =
             Reading::new(creation.reading.mode()).with_document_size(creation.reading.document_size());
         let creation = ChainCreation::new(format, registry, &reading);
@@ -267,7 +269,7 @@ impl ArrayToArrayCodec for ForeignCodec {
             let called = show_array(decoded, |decoded| {
                 call!(self.instance, encoded_array(decoded, &mut json, &mut handle))
             });
-            // SAFETY: the call filled both. This side owns the data type.
+            // SAFETY: the call filled the buffer and the handle. This side owns the data type.
             let (json, data_type) = unsafe {
                 let left = (take_json(&mut json), taken(&handle, &self.origin));
                 called?;

@@ -25,7 +25,7 @@ impl Imported<DataTypeVtable> {
         let mut this = std::ptr::null_mut();
         let mut order = EMPTY;
         let called = call_item!(self, creation, create(&mut this, &mut order));
-        // SAFETY: the call filled them. This side owns the new object.
+        // SAFETY: the call filled `order` and created `this`, which this side owns.
         let created = unsafe {
             let order = take(&mut order);
             called.and_then(|()| created(self.vtable, this, order, &self.origin))
@@ -248,7 +248,7 @@ impl Foreign {
     fn inner(&self, number: usize, depth: usize) -> Result<Arc<dyn DataType>, Failure> {
         let mut handle = NO_TYPE;
         call!(self.instance, inner(number, &mut handle))?;
-        // SAFETY: the call filled it, and this side owns the type.
+        // SAFETY: the call filled `handle`, and this side owns the type.
         let inner = unsafe { Self::owned(read(handle.vtable)?, handle.this, &self.origin, depth + 1) }?;
         Ok(Arc::new(inner))
     }

@@ -28,7 +28,7 @@ impl Imported<ExtensionVtable> {
         };
         let mut json = EMPTY;
         let called = call_item!(self, creation, create(is_array, shape.as_ptr(), shape.len(), &mut json));
-        // SAFETY: the call filled it.
+        // SAFETY: the call filled `json`.
         let json = unsafe { take_json(&mut json) };
         let made = called.and(json).and_then(|json| {
             extension_of(&json).ok_or_else(|| {

@@ -38,7 +38,7 @@ impl Imported<ChunkGridVtable> {
         let mut this = std::ptr::null_mut();
         let mut json = EMPTY;
         let called = call_item!(self, creation, create(shape.as_ptr(), shape.len(), &mut this, &mut json));
-        // SAFETY: the call filled them. This side owns the new object.
+        // SAFETY: the call filled `json` and created `this`, which this side owns.
         let (json, instance) = unsafe {
             let json = take_json(&mut json);
             called?;
@@ -107,8 +107,8 @@ impl ChunkGrid for LoadedGrid {
         let mut chunk = 0;
         let called = call!(self.instance, chunk_of(dimension, element, &mut chunk));
         called.map_err(|failure| self.error(&failure))?;
-        // The chunk must exist and have the element: later computations use it. A chunk that ends past 2^64 has
-        // no range.
+        // Later computations assume that the chunk exists and contains the element. The second check is omitted if the
+        // chunk has no valid range, for example because the chunk ends past 2^64.
         Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
         if self.chunk_range(dimension, chunk).is_ok_and(|range| !range.contains(&element)) {
             let what = format!("element {element} along dimension {dimension} is not in chunk {chunk}");

@@ -23,7 +23,7 @@ impl Imported<MetadataEncodingVtable> {
         let mut this = std::ptr::null_mut();
         let mut suffix = EMPTY;
         let called = call_item!(self, creation, create(&mut this, &mut suffix));
-        // SAFETY: the call filled them. This side owns the new object.
+        // SAFETY: the call filled `suffix` and created `this`, which this side owns.
         let made = unsafe {
             let key_suffix = take(&mut suffix).and_then(as_text);
             let instance = called.map(|()| Instance::new(self.vtable, this, self.vtable.destroy));

@@ -44,7 +44,7 @@ impl Imported<StoreVtable> {
         let open = required(self.vtable.open, "open")?;
         let mut this = std::ptr::null_mut();
         let mut err = EMPTY;
-        // The other side owns it as soon as it is called.
+        // The other side owns the store as soon as `open` is called.
         let given = given.map(|given| hand_over(Arc::clone(given)));
         let given = given.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: a function of the library, called with its own context and memory for its results. This side
@@ -106,7 +106,7 @@ impl Description {
         capabilities.writeable = flag("writeable")?;
         capabilities.listable = flag("listable")?;
         capabilities.erasable = flag("erasable")?;
-        // Libraries before 2.2 do not have them.
+        // Libraries for an older ABI than 2.2 do not declare these capabilities.
         capabilities.conditional_set = flag("conditional_set").unwrap_or(false);
         capabilities.conditional_erase = flag("conditional_erase").unwrap_or(false);
         capabilities.adapts_documents = flag("adapts_documents").unwrap_or(false);
@@ -176,13 +176,14 @@ impl ResultMemory {
         version: [0; MAX_VERSION],
     };
 
-    /// Lends it to the other side for a call.
+    /// Lends the memory to the other side for a call.
     pub(super) fn lend(&mut self) -> *mut abi::GetResult {
         self.result.version = self.version.as_mut_ptr();
         &raw mut self.result
     }
 
-    /// Returns the size and the version of a value, of which the call has written `written` bytes.
+    /// Returns the size and the version of the value, after a check that the call wrote as many bytes as it should:
+    /// `written` is their number.
     pub(super) fn found(
         &self,
         range: ByteRange,
@@ -212,9 +213,9 @@ struct ForeignLock {
     unlock: unsafe extern "C" fn(*mut c_void),
 }
 
-// SAFETY: the other side allows any thread to release a lock, and this side does nothing else with it.
+// SAFETY: the ABI allows any thread to release a lock, and this side only releases it.
 unsafe impl Send for ForeignLock {}
-// SAFETY: a shared reference to it gives access to nothing.
+// SAFETY: a shared reference to a `ForeignLock` gives access to nothing.
 unsafe impl Sync for ForeignLock {}
 
 impl Drop for ForeignLock {

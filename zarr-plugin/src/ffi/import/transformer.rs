@@ -27,7 +27,7 @@ impl Imported<StorageTransformerVtable> {
         let mut this = std::ptr::null_mut();
         let mut json = EMPTY;
         let called = call_item!(self, creation, create(shape.as_ptr(), shape.len(), &mut this, &mut json));
-        // SAFETY: the call filled them. This side owns the new object.
+        // SAFETY: the call filled `json` and created `this`, which this side owns.
         let (json, instance) = unsafe {
             let json = take(&mut json);
             called?;
@@ -48,7 +48,8 @@ impl Imported<StorageTransformerVtable> {
     }
 }
 
-/// Returns the codecs of a shard index of the draft: `uint64`, little endian. All bits of a missing chunk are one.
+/// Returns the codecs of a shard index of the draft: `uint64`, little endian. Both numbers of a missing chunk are 2^64
+/// - 1.
 fn index_codecs(creation: &Creation<'_>, chunks_per_shard: &[u64]) -> Result<CodecChain, Failure> {
     let &Creation { registry, reading, .. } = creation;
     let (data_type, _) = registry.data_type(Format::V3, &DataTypeDocument::named("uint64"), reading)?;
@@ -72,7 +73,7 @@ struct LoadedTransformer {
 impl LoadedTransformer {
     fn wrapped(&self, next: Arc<dyn Store>, array: &Prefix) -> Result<Arc<dyn Store>, Failure> {
         let mut wrapped = StoreHandle { vtable: std::ptr::null(), this: std::ptr::null_mut() };
-        // The library owns the store as soon as it is called.
+        // The library owns the store as soon as `wrap` is called, also if the call fails.
         call!(self.instance, wrap(&hand_over(next), lend(array.as_str().as_bytes()), &mut wrapped))?;
         // SAFETY: the library passes the ownership.
         unsafe { owned(&wrapped, self.origin.clone()) }

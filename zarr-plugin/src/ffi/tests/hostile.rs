@@ -23,13 +23,13 @@ static SAYS: DataTypeVtable =
     DataTypeVtable { retain: None, release: None, describe: Some(describe), inner: Some(inner), ..SHOWN };
 
 unsafe extern "C" fn describe(this: *const c_void, json: *mut Buf, _: *mut Buf) -> i32 {
-    // SAFETY: `this` is what `handle` made it, and the buffer can be filled.
+    // SAFETY: `this` points to a `Said`, as in `refusal`, and the buffer can be filled.
     unsafe { put(json, (*this.cast::<Said>()).as_bytes().to_vec()) };
     abi::OK
 }
 
 unsafe extern "C" fn inner(this: *const c_void, _: usize, out: *mut DataTypeHandle, _: *mut Buf) -> i32 {
-    // SAFETY: a place for a handle.
+    // SAFETY: `out` points to memory for a handle.
     unsafe { out.write(DataTypeHandle { vtable: &SAYS, this: this.cast_mut() }) };
     abi::OK
 }
@@ -171,7 +171,7 @@ unsafe extern "C" fn too_few(
     to: *mut abi::Output,
     _: *mut Buf,
 ) -> i32 {
-    // SAFETY: what a host lends for a call.
+    // SAFETY: the host lends `to` for this call.
     unsafe { (*to).len = 0 };
     abi::OK
 }

@@ -19,7 +19,8 @@ zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.whole"), &|_, _| {
     Ok(Codec::ArrayToBytes(Arc::new(Keyed { decodes_subsets: false })))
 }));
 
-/// Combines elements of one dimension with the first byte by exclusive or.
+/// Stores a key in the first byte. Decoding combines all other bytes with the key by exclusive or; encoding writes the
+/// key 0.
 #[derive(Debug)]
 struct Keyed {
     decodes_subsets: bool,

@@ -41,7 +41,7 @@ impl DataType for UInt12 {
     }
 
     fn kind(&self) -> Option<Kind> {
-        // Codecs that compute with numbers would leave the range.
+        // Codecs that compute with numbers could produce numbers above 4095, so they must not process this type.
         None
     }
 
