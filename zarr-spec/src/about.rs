@@ -74,11 +74,11 @@ impl About {
         self
     }
 
-    /// Returns the JSON Schema (draft 2020-12) of the configuration in `format`, if the plugin declares one. In
-    /// v2 it describes the members next to `id`, for a store the members next to `type`, otherwise the
-    /// `configuration`. A missing configuration counts as `{}`.
+    /// Returns the JSON Schema (draft 2020-12) of the configuration in `format`, if the plugin declares one. The schema
+    /// describes the `configuration`; in v2, the members next to `id`; for a store, the members next to `type`. A
+    /// missing configuration counts as `{}`.
     ///
-    /// The plugin refuses everything that the schema refuses. It may check more, such as relations to other
+    /// The plugin refuses everything that the schema refuses. The plugin may check more, such as relations to other
     /// members or to the array.
     #[must_use]
     pub fn configuration_schema(&self, format: Format) -> Option<Value> {
@@ -135,7 +135,7 @@ pub enum Loss {
     Absolute(f64),
     /// The difference is at most this fraction of the element.
     Relative(f64),
-    /// No bound, or not for all values. Encoding and decoding a decoded value again does not change it.
+    /// There is no bound for some or all values. Encoding and decoding a decoded value again does not change it.
     Unbounded,
 }
 

@@ -251,8 +251,8 @@ pub trait CompositeCodec: Debug + Send + Sync {
 
 /// Runs the chains of a [`CompositeCodec`]. The engine implements it.
 ///
-/// A chain is resolved for the given array, which may have another shape than the one that the chain was
-/// created for.
+/// A chain is resolved for the given array. Its shape may differ from that of the array for which the chain was
+/// created.
 pub trait RunChain {
     /// Appends the encoded form of the elements `decoded` of `array`.
     ///
@@ -304,9 +304,9 @@ pub trait BytesToBytesCodec: Debug + Send + Sync {
     /// [`CodecError::Corrupt`]; [`CodecError::TooLarge`] if the result exceeds the limit of `decoded`.
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult;
 
-    /// Like [`BytesToBytesCodec::decode`], for a caller that uses only the decoded bytes in `range`. Appends
-    /// the same number of bytes, but those outside of `range` may have any value, including the previous
-    /// content of the memory. A codec that can avoid work does so here. The default decodes everything.
+    /// Like [`BytesToBytesCodec::decode`], for a caller that uses only the decoded bytes in `range`. Appends as many
+    /// bytes as `decode`, but bytes outside of `range` may have any value, including the previous content of the
+    /// memory. A codec that can avoid work does so here. The default decodes everything.
     ///
     /// Errors in the encoded form of the bytes in `range` are found as in `decode`. Damage in other parts may
     /// go unnoticed, like that of inner chunks that are not read. A codec with a checksum of all bytes

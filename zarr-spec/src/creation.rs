@@ -76,7 +76,7 @@ pub struct Creation<'a> {
     pub configuration: &'a Value,
     /// The `type` of an extension of the draft, which selects a data type, grid or layout of that extension.
     pub type_name: Option<&'a Value>,
-    /// Creates the inner plugins of this plugin.
+    /// Creates the plugins that the configuration names.
     pub registry: &'a dyn Resolve,
     /// The mode, and the receiver of warnings.
     pub reading: &'a Reading,
@@ -131,7 +131,7 @@ impl<'a> Creation<'a> {
         Self { type_name, ..self }
     }
 
-    /// Replaces what creates the inner plugins.
+    /// Replaces the registry that creates the inner plugins.
     #[must_use]
     pub const fn with_registry(self, registry: &'a dyn Resolve) -> Self {
         Self { registry, ..self }
@@ -200,9 +200,8 @@ impl<'a> Creation<'a> {
         })
     }
 
-    /// Returns the value at a JSON pointer of the configuration, and the place in words:
-    /// `configuration.codecs[1].level`, or `codecs[1].level` in v2, which does not have a member
-    /// `configuration`.
+    /// Returns the value at a JSON pointer of the configuration, and its path for messages:
+    /// `configuration.codecs[1].level`, or `codecs[1].level` in v2, which does not have a member `configuration`.
     fn place<'v>(&self, configuration: &'v Value, path: &str) -> (String, Option<&'v Value>) {
         let start = if self.format == Format::V2 { String::new() } else { "configuration".to_owned() };
         path.split('/').skip(1).fold((start, Some(configuration)), |(place, value), step| match value {

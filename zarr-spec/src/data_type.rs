@@ -78,14 +78,14 @@ pub trait DataType: Any + Debug + Send + Sync {
     /// Returns the memory layout of elements.
     fn elements(&self) -> Elements;
 
-    /// Returns the interpretation of elements by codecs that calculate with numbers; `None`, the default, if
-    /// they cannot.
+    /// Returns the interpretation of elements by codecs that calculate with numbers; `None`, the default, if such
+    /// codecs cannot process them.
     fn kind(&self) -> Option<Kind> {
         None
     }
 
-    /// Writes the type for a document of `format`, including fallbacks of the draft. Elements are stored in
-    /// `order`: v2 documents contain it, in the other formats a codec declares it.
+    /// Writes the type for a document of `format`, including fallbacks of the draft. Elements are stored in `order`:
+    /// documents of v2 contain the order; in the other formats, a codec declares it.
     ///
     /// # Errors
     ///
@@ -100,8 +100,8 @@ pub trait DataType: Any + Debug + Send + Sync {
     /// [`DataTypeError::FillValue`].
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue>;
 
-    /// Writes the `fill_value` member for `element` in `format`, preserving all bits if the format permits.
-    /// `order` is that of stored elements, as in [`FillContext`].
+    /// Writes the `fill_value` member for `element` in `format`, preserving all bits if the format permits. `order` is
+    /// the byte order of stored elements, as in [`FillContext`].
     ///
     /// # Errors
     ///

@@ -95,7 +95,8 @@ impl FromStr for Mode {
     }
 }
 
-/// A document, or a part of one, that violates its specification. It describes the problem, but not the place.
+/// A document, or a part of one, that violates its specification. It describes the problem; the caller adds the name of
+/// the document or member.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", printable(.0))]
 pub struct Invalid(String);
@@ -152,7 +153,8 @@ impl Reading {
     ///
     /// # Errors
     ///
-    /// `what`, in strict mode, which writing always uses. The message adds that reading accepts the form.
+    /// In strict mode: `what`, with the note that other modes accept the form when reading. Writing always uses strict
+    /// mode.
     pub fn tolerate(&self, what: impl Into<String>) -> Result<(), Invalid> {
         match self.mode {
             Mode::Strict => {
@@ -169,7 +171,7 @@ impl Reading {
     ///
     /// # Errors
     ///
-    /// `what` itself, in the other modes.
+    /// In the other modes: `what`, with the note that compatibility mode accepts the form.
     pub fn tolerate_for_compatibility(&self, what: impl Into<String>) -> Result<(), Invalid> {
         match self.mode {
             Mode::Compatibility => self.tolerate(what),
@@ -179,7 +181,7 @@ impl Reading {
         }
     }
 
-    /// Records a warning that is not an error in any mode.
+    /// Records a warning about a form that every mode accepts.
     pub fn warn(&self, what: impl Into<String>) {
         let what = printable(what.into()).to_string();
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);

@@ -70,7 +70,7 @@ pub trait ChunkGrid: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`GridError::OutOfBounds`] if the grid does not have this chunk and checks that.
+    /// [`GridError::OutOfBounds`] if the grid does not have this chunk. Not every grid checks this.
     fn key_index(&self, dimension: usize, chunk: u64) -> Result<u64, GridError> {
         let _all_count_alike = dimension;
         Ok(chunk)
@@ -80,7 +80,7 @@ pub trait ChunkGrid: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// If that cannot be determined, which callers must not treat as a missing chunk.
+    /// If this cannot be determined. Callers must not treat the error as a missing chunk.
     fn chunk_of_key(&self, dimension: usize, key_index: u64) -> Result<Option<u64>, GridError> {
         Ok(self.grid_shape().get(dimension).filter(|count| key_index < **count).map(|_| key_index))
     }
@@ -90,7 +90,7 @@ pub trait ChunkGrid: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// If that cannot be determined, which callers must not treat as a grid that cannot be moved.
+    /// If this cannot be determined. Callers must not treat the error as a grid that cannot be moved.
     fn moved(&self, start: &[i64]) -> Result<Option<Value>, GridError> {
         let _it_begins_with_the_array = start;
         Ok(None)

@@ -22,12 +22,12 @@ pub trait ChunkKeyEncoding: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// If that cannot be determined, which callers must not treat as a key without a chunk; for every key if the
-    /// encoding does not support grids of `rank` dimensions.
+    /// If this cannot be determined: callers must not treat the error as `None`. Every key is an error if the encoding
+    /// does not support grids of `rank` dimensions.
     fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError>;
 }
 
-/// Appends one index in ASCII decimal, for [`decode_index`].
+/// Appends one index in ASCII decimal, the form that [`decode_index`] parses.
 pub fn encode_index(mut index: u64, key: &mut String) {
     // `write!` takes several times as long, which is noticeable for small chunks.
     let mut digits = ['0'; 20];
@@ -59,7 +59,7 @@ pub fn decode_indices(text: &str, separator: char, rank: usize) -> Option<Vec<u6
 
 /// A chunk key encoding that a program knows.
 ///
-/// The draft's chunk identifiers and the keys of v2 are looked up in the same way.
+/// The chunk identifiers of the draft and the chunk keys of v2 are such encodings too.
 pub type ChunkKeyEncodingPlugin = Plugin<dyn ChunkKeyEncoding>;
 
 impl PluginKind for dyn ChunkKeyEncoding {

@@ -15,8 +15,8 @@ use crate::plugin::{Plugin, PluginKind};
 
 pub use text::{DocumentError, DocumentKind, parse_json, parse_json_member};
 
-/// The names of documents in the folder of their node, in v2 and v3. The draft has other names, and `zarr.json`
-/// for its entry point.
+/// The names of documents in the folder of their node, in v2 and v3. The draft uses other names, except for its entry
+/// point, which is also `zarr.json`.
 pub const DOCUMENT_NAMES: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
 
 /// The names in [`DOCUMENT_NAMES`] that make a folder a node.

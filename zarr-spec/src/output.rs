@@ -36,11 +36,11 @@ pub trait LentMemory: std::fmt::Debug {
     /// Returns all bytes, initialised.
     fn bytes(&self) -> &[u8];
 
-    /// Like [`LentMemory::bytes`], mutable.
+    /// Returns all bytes as [`LentMemory::bytes`] does, but mutable.
     fn bytes_mut(&mut self) -> &mut [u8];
 
-    /// Grows the memory to at least `size` bytes and preserves the existing ones. Returns false if that is not
-    /// possible.
+    /// Grows the memory to at least `size` bytes and preserves the existing ones. Returns false if the memory cannot
+    /// grow.
     fn grow(&mut self, size: usize) -> bool;
 }
 
@@ -130,14 +130,15 @@ impl<'a> Output<'a> {
     ///
     /// # Errors
     ///
-    /// If the limit is exceeded; then nothing is written.
+    /// If the limit is exceeded. Nothing is written in this case.
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), LimitExceeded> {
         self.spare(bytes.len())?[..bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
         Ok(())
     }
 
-    /// Returns the number of bytes before the limit, which is the expected size if the chain knows it.
+    /// Returns the number of bytes that can be written before the limit is reached. If the chain knows the size of the
+    /// output, the limit is that size.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.limit - self.len

@@ -186,7 +186,7 @@ impl Plugin<Codec> {
     /// Declares that the codec only decodes. Programs read arrays with it, but they neither create such arrays
     /// nor write elements to them. `encode` returns [`CodecError::decodes_only`](crate::CodecError::decodes_only).
     ///
-    /// Conformance suites check such a codec with chunks of other programs, which they require.
+    /// Conformance suites require chunks that another program encoded, and check that the codec decodes them.
     #[must_use]
     pub const fn decodes_only(self) -> Self {
         Self { about: self.about.with_decodes_only(true), ..self }

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-/// The number of slots. With more threads, some share a slot.
+/// The number of slots. If there are more threads, some of them share a slot.
 const PLACES: usize = 8;
 
 /// A pool of contexts that are expensive to create, one per concurrent caller.
 ///
 /// The pool belongs to a codec, not to a thread: it is freed with the array and works inside of a loaded library.
 ///
-/// Threads usually receive the context that they used before, so that threads do not share memory: passing a
-/// lock between processors takes longer than the remaining work for a small chunk.
+/// Threads usually receive the context that they used before, so that threads do not share memory: for a small chunk,
+/// passing a lock between processors takes longer than encoding or decoding.
 pub struct Pool<T>(OnceLock<Box<[Slot<T>; PLACES]>>);
 
 /// The contexts that threads returned to one slot, on a separate cache line.

@@ -137,7 +137,7 @@ pub trait Store: Debug + Send + Sync {
     /// Comparing and writing are one step with respect to every other write of the key, by any program:
     /// [`Store::set`], [`Store::set_if`], [`Store::erase`] and [`Store::erase_if`] of one key have one order.
     ///
-    /// This adds to a counter; threads and programs that do the same lose nothing:
+    /// This function adds 1 to a counter. No addition is lost if other threads and programs call it at the same time:
     ///
     /// ```
     /// # use zarr_spec::store::*;
@@ -179,18 +179,19 @@ pub trait Store: Debug + Send + Sync {
     /// Waits for the lock of `key` and holds it until the guard is dropped; `None` if the store does not have locks.
     ///
     /// The lock excludes only other callers of this method, in any process that opened the same store. It serves
-    /// changes of several values, such as a document and chunks. The system releases it when the process ends.
+    /// changes of several values, such as a document and chunks. The system releases the lock when the process ends.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Io`], of the kind [`IoKind::TimedOut`] if a lock of a process that ended must be removed by hand.
+    /// [`StoreError::Io`], of the kind [`IoKind::TimedOut`] if the lock of a process that ended must be removed
+    /// manually.
     fn lock(&self, key: &Key) -> StoreResult<Option<StoreLock>> {
         let _nothing_is_locked = key;
         Ok(None)
     }
 
-    /// Returns the document of a new array of v3 in the form that this store can hold; `None` if that is `document`. A
-    /// store with this method has [`Capabilities::adapts_documents`].
+    /// Returns the document of a new array of v3 in the form that this store can hold; `None` if the store holds
+    /// `document` unchanged. A store with this method has [`Capabilities::adapts_documents`].
     ///
     /// The elements of both arrays are the same. Programs call this before they write chunks or the document at `key`. For
     /// example, an N5 container has other codecs.
@@ -212,9 +213,9 @@ pub trait Store: Debug + Send + Sync {
 
     /// Makes the changes of all finished calls permanent and visible to other processes.
     ///
-    /// Most stores do that in each call, and this does nothing. A store that collects changes, such as a zip archive,
-    /// needs this call: dropping it also commits, but cannot return a failure. Calls that change values at the same time
-    /// are in this commit or in the next one.
+    /// Most stores do this in each call, and then `commit` does nothing. A store that collects changes, such as a zip
+    /// archive, needs `commit`: dropping the store also commits, but cannot return a failure. Concurrent changes are
+    /// part of this commit or of the next one.
     ///
     /// # Errors
     ///
@@ -277,8 +278,8 @@ pub trait Store: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] if parts of one value overlap; then nothing is written. As [`Store::get`] and
-    /// [`Store::set`].
+    /// [`StoreError::Invalid`] if parts of one value overlap; nothing is written in this case. Otherwise those of
+    /// [`Store::get`] and [`Store::set`].
     fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> StoreResult<()> {
         rewrite_values(self, values)
     }

@@ -34,7 +34,7 @@ pub struct ShardingTransformer {
 }
 
 impl ShardingTransformer {
-    /// Shards with these numbers of chunks and codecs of the index.
+    /// Creates shards with these numbers of chunks per dimension and these codecs of the index.
     #[must_use]
     pub const fn new(chunks_per_shard: Vec<u64>, index_codecs: CodecChain) -> Self {
         Self { chunks_per_shard, index_codecs }

@@ -12,9 +12,10 @@ use zarr_json::Value;
 pub struct CodecEntry {
     /// Any identifier of the codec, in any format.
     pub identifier: String,
-    /// The object in the form of any format; null for the default configuration.
+    /// The configuration in the form of any format; null for the default configuration.
     pub configuration: Value,
-    /// The format of both, for an identifier that names different codecs in different formats.
+    /// The format of the identifier and the configuration, for an identifier that names different codecs in different
+    /// formats.
     pub format: Option<Format>,
 }
 

@@ -10,9 +10,9 @@ use crate::subset::ArraySubset;
 
 /// An [`ArrayToBytesCodec`] that decodes a subset of the elements without all of the encoded bytes.
 ///
-/// If the codec is the only computed step of a chain, an engine fetches only the bytes that the codec asks for.
-/// It takes up to two round trips: one for the index, if there is one, and one for the ranges. The engine may
-/// also decode everything with [`ArrayToBytesCodec::decode`].
+/// If the codec is the only computed step of a chain, an engine fetches only the bytes that the codec asks for. This
+/// takes up to two round trips: one for the index, if there is one, and one for the ranges. The engine may also decode
+/// everything with [`ArrayToBytesCodec::decode`].
 ///
 /// Elements have a fixed size. Every subset is within the array and is not empty.
 pub trait DecodeSubset: ArrayToBytesCodec {

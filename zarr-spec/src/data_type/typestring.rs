@@ -15,14 +15,14 @@ pub struct Typestring {
     pub kind: char,
     /// Bytes of an element; the number of code points for `U`, and 0 for `O`.
     pub size: usize,
-    /// For a time, the multiplier and the unit of a count; `None` without a unit.
+    /// For a time, the multiplier and the unit that elements count; `None` without a unit.
     pub unit: Option<(u32, &'static str)>,
 }
 
 /// The units of time, longest first.
 pub const TIME_UNITS: [&str; 13] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
 
-/// The unit of times that are counts without a unit.
+/// The unit of times whose elements are counts without a particular unit. NumPy uses this name.
 pub const GENERIC_UNIT: &str = "generic";
 
 impl Typestring {

@@ -21,7 +21,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Elements with these distances, of which `swap` bytes are reversed.
+    /// Creates a layout with these strides, in which the bytes that `swap` selects are reversed.
     #[must_use]
     pub const fn new(strides: Vec<usize>, swap: Swap) -> Self {
         Self { strides, swap }
@@ -104,8 +104,8 @@ pub struct IntermediateTooLarge {
 /// Returns the maximum number of bytes between two codecs of a chain if their number is not declared: twice the
 /// declared size of the chunk, plus 1 MiB.
 ///
-/// The declared size is the largest size that the document declares for the chunk before this place: of an
-/// array between two codecs, of the output of a codec with a bounded size, of a shard with its index.
+/// The declared size is the largest size that the document declares for the chunk at any earlier point of the chain:
+/// the size of an array between two codecs, of the output of a codec with a bounded size, or of a shard with its index.
 #[must_use]
 pub fn intermediate_limit(declared_size: u64) -> u64 {
     declared_size.saturating_mul(2).saturating_add(1 << 20)
@@ -197,7 +197,7 @@ struct Resolving {
     swap: Swap,
     layout: Option<Layout>,
     steps: Vec<Step>,
-    /// Whether the chain has reached bytes. If so, nothing is pending.
+    /// Whether the output of the last codec is bytes. Then nothing is pending.
     bytes: bool,
     /// The largest declared size so far. `None` after elements of variable size.
     declared_size: Option<u64>,
@@ -286,7 +286,8 @@ impl Resolving {
         self.steps.push(Step { work, decoded_size, intermediate_limit, name: name.to_owned() });
     }
 
-    /// Records a declared size, or that elements have a variable size.
+    /// Raises `declared_size` to the size of `decoded` if that is larger. Elements of variable size make it `None`
+    /// permanently.
     fn declare(&mut self, decoded: &Representation) {
         let size = match decoded {
             Representation::Array(array) => array.size().limit(),

@@ -44,7 +44,8 @@ pub struct Unknown {
     pub point: ExtensionPoint,
     /// The identifier in the document.
     pub identifier: String,
-    /// "not in this build; …" if the plugin is available elsewhere, or the reason why it is not.
+    /// The end of the message after "is": "not in this build; …" with the feature that provides the plugin, or the
+    /// reason why the identifier cannot be used. `None` if nothing is known.
     pub known_elsewhere: Option<String>,
     /// The feature that adds the plugin to the program, if known.
     pub feature: Option<Feature>,
@@ -58,7 +59,7 @@ pub struct Unknown {
 pub struct Feature {
     /// The feature.
     pub name: &'static str,
-    /// The crate that has it.
+    /// The crate that has the feature.
     pub package: &'static str,
 }
 
@@ -71,9 +72,9 @@ pub struct DuplicateIdentifier {
     pub point: ExtensionPoint,
     /// The name, URI or id.
     pub identifier: String,
-    /// The crate that registered it first.
+    /// The crate that registered the identifier first.
     pub first: Origin,
-    /// The crate that registered it later.
+    /// The crate that registered the identifier later.
     pub second: Origin,
 }
 
@@ -198,7 +199,8 @@ pub trait FallbackResolver: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`FallbackResolver::codec`]; also if that format does not have the codec.
+    /// Those of [`FallbackResolver::codec`], and [`CodecError::Unsupported`] if the format `to` does not have the
+    /// codec.
     fn translate(
         &self,
         creation: &Creation<'_>,
@@ -342,8 +344,8 @@ impl Registry {
         })
     }
 
-    /// Returns the name of a plugin of this registry in documents of `format`, if they name plugins of its
-    /// kind. In the draft, it is a plain name if the core text defines the plugin.
+    /// Returns the name that documents of `format` have for a plugin of this registry; `None` if they cannot name it.
+    /// In the draft, this is a plain name for a plugin that the core specification defines.
     #[must_use]
     pub fn name_in<K: PluginKind + ?Sized>(
         &self,
@@ -406,7 +408,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if it is unknown or does not have an identifier in that format, and the
+    /// [`CodecError::Unsupported`] if the codec is unknown or does not have an identifier in the format `to`, and the
     /// error of the plugin.
     pub fn translated_codec(
         &self,

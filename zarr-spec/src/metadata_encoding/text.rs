@@ -33,7 +33,7 @@ impl From<Invalid> for DocumentError {
     }
 }
 
-/// The kind of a document, as far as the rules for its JSON differ.
+/// The kind of a document. Each kind has its own rules for deviations from JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DocumentKind {
     /// `.zarray` or `.zgroup` of v2.
@@ -139,7 +139,8 @@ fn outside_of_attributes(node: &Value) -> Option<String> {
     })
 }
 
-/// Searches all members, and the member `special` with `other`.
+/// Returns the JSON pointer of a bare `NaN`. Searches the member `special` with `other`, and all other members
+/// completely.
 fn outside(value: &Value, special: &str, other: impl Fn(&Value) -> Option<String>) -> Option<String> {
     let Some(members) = value.as_object() else { return value.find_non_finite() };
     find(members, |name, value| if name == special { other(value) } else { value.find_non_finite() })

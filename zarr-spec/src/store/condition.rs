@@ -1,4 +1,4 @@
-//! Conditions of writes, with which programs that write at the same time lose nothing.
+//! Conditions of writes, with which concurrent programs do not lose changes of one another.
 #![expect(clippy::exhaustive_enums, reason = "stores and callers handle every condition and outcome")]
 
 use std::hash::{BuildHasher, RandomState};
@@ -73,7 +73,7 @@ impl Backoff {
     /// The time after which a writer gives up.
     pub const PATIENCE: Duration = Duration::from_secs(120);
 
-    /// Starts the clock of a cycle.
+    /// Starts a cycle, and the time limit [`Backoff::PATIENCE`].
     #[must_use]
     pub fn new() -> Self {
         Self { start: Instant::now(), conflicts: 0 }

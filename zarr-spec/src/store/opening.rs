@@ -26,8 +26,8 @@ pub trait StoreConfiguration: Debug + Send + Sync {
     /// If the store cannot be reached, or the description is invalid.
     fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>>;
 
-    /// Returns whether the store itself, not an inner one, is a [`ChunkCache`](super::ChunkCache), which is
-    /// useless if the engine cannot reach it.
+    /// Returns whether the store itself, not an inner one, has a [`ChunkCache`](super::ChunkCache). The engine refuses
+    /// a description in which another store hides this cache.
     fn keeps_chunks(&self) -> bool {
         false
     }
@@ -115,7 +115,7 @@ pub trait Locations {
 pub struct Step<'a> {
     /// The location before the step, without a trailing `/`.
     pub input: &'a str,
-    /// The input as a path, if it is one without a scheme or a plain `file:` URL.
+    /// The path that `input` means, if it is a path without a scheme or a local `file:` URL; otherwise `None`.
     pub path: Option<&'a Path>,
     /// The decoded options after `?` in the step, such as `a=1` in `|zip:?a=1`.
     pub options: &'a [(String, String)],

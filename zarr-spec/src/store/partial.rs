@@ -7,7 +7,8 @@ use crate::format::Invalid;
 use crate::key::{ByteRange, Key};
 use crate::output::{LimitExceeded, Output};
 
-/// Reads, changes and stores whole values. A store with conditions loses no change of other programs.
+/// Writes parts of values: reads, changes and stores the whole values. In a store with conditional writes, no
+/// concurrent change of another program is lost.
 ///
 /// # Errors
 ///

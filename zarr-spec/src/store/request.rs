@@ -103,8 +103,8 @@ pub struct ReadHints {
     /// The maximum number of bytes between two byte ranges of one value that are read with one request:
     /// typically 64 KiB for a file, 256 KiB for an object store.
     pub coalesce_gap: u64,
-    /// The number of bytes of one response that arrive in the time of a round trip, as far as measured. Values of a few
-    /// times this size are read with one request.
+    /// The number of bytes of one response that arrive in the time of a round trip; `None` if not measured. Values of a
+    /// few times this size are read with one request.
     pub bytes_per_round_trip: Option<u64>,
 }
 
@@ -388,7 +388,7 @@ enum VersionBytes {
     Long(Box<[u8]>),
 }
 
-/// The maximum size of a short version. An etag, or a time, a size and a number, fit.
+/// The maximum size of a short version. This is enough for an ETag, or for a time, a size and a number.
 const SHORT_VERSION: usize = 40;
 
 impl Version {
