@@ -75,7 +75,7 @@ pub struct RectilinearGrid {
 struct Run {
     /// The number of the first chunk.
     chunk: u64,
-    /// The index of its first element.
+    /// The index of the first element of the first chunk.
     start: u64,
     length: u64,
 }

@@ -1,8 +1,8 @@
 //! The chunk key encoding `fanout`: no prefix has more children than a limit.
 //!
-//! The decimal digits of each index are split into groups, from the end, which are padded with zeros. The number of
-//! groups, not counting the first, precedes them. With groups of 3 digits, the key of chunk (1234, 5) is
-//! `c/1/001/234/0/005`. Folders stay small, and keys have the order of the indices.
+//! The decimal digits of each index are split into groups, starting from the last digit. The first group is padded with
+//! zeros. Before the groups stands the number of groups after the first. With groups of 3 digits, the key of chunk
+//! (1234, 5) is `c/1/001/234/0/005`. Folders stay small, and keys have the order of the indices.
 //!
 //! `max_children` is at least 100 and 1000 by default. It is rounded down to a power of ten.
 //!

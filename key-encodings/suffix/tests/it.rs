@@ -9,7 +9,7 @@ use zarr_key_encoding_suffix as _;
 use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_indices, encode_index};
 use zarr_spec::{BoxError, Creation, Format, Identifiers, Invalid, Mode, Reading, Registry};
 
-/// The indices after `c`, each preceded by a slash.
+/// A base encoding with keys such as `c/1/2`.
 #[derive(Debug)]
 struct Slashes;
 

@@ -1,14 +1,15 @@
 //! The chunk key encoding `template`: builds keys from a template such as `c/{1}_{0:04}.jpg`.
 //!
-//! An expression in braces stands for an index: `{0}` for that of the first dimension, `{-1}` for that of the last
-//! one, and `{*}` for all that no other expression names, with `separator` between them. `{0:04}` pads the index with
-//! zeros to four digits. `{{` and `}}` are braces. Stacks of images that another program named are read as one array.
+//! An expression in braces stands for an index: `{0}` for the index of the first dimension, `{-1}` for the index of
+//! the last dimension, and `{*}` for all indices that no other expression names, with `separator` between them.
+//! `{0:04}` pads the index with zeros to four digits. `{{` and `}}` are braces. With a template for their names, the
+//! images of a stack are read as one array.
 //!
 //! Each index must have one expression, and two expressions need a character between them that is not a digit;
-//! otherwise two chunks could have one key. An array whose number of dimensions does not fit is refused.
+//! otherwise two chunks could have one key. An array whose number of dimensions does not fit the template is refused.
 //!
-//! The encoding is an open proposal, which may still change. Its examples call the member `template` `format`; both
-//! names are read.
+//! The encoding is an open proposal, which may still change. Its examples use the name `format` for the member
+//! `template`; both names are read.
 //!
 //! Source: pull request 69 of the Zarr extension registry.
 

@@ -60,8 +60,8 @@ fn number(number: &Number, bytes: &mut Vec<u8>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Returns whether an integer of up to 128 bits is negative, and then `n`, or `-1 - n` for a negative `n`. `None` for
-/// `-0`.
+/// Returns whether the integer `n`, of up to 128 bits, is negative, and its argument in CBOR: `n`, or `-1 - n` if it
+/// is negative. `None` for `-0` and for other numbers.
 fn integer(number: &Number) -> Option<(bool, u128)> {
     let text = number.text();
     if !number.is_integer() || text == "-0" {

@@ -1,8 +1,8 @@
 //! The CBOR metadata encoding of Zarr: an extension of this project for the draft.
 //!
 //! A document is one data item: maps with text keys in the order of the members, arrays, text, booleans, null.
-//! The text of every JSON number is preserved: integers are stored as integers or bignums, numbers that a
-//! `float64` represents exactly as such, and all others, such as `1.50` or `1e400`, as text with the tag
+//! The text of every JSON number is preserved. Integers are stored as integers or bignums. Other numbers are stored
+//! as `float64` if that preserves their text; if not, such as `1.50` or `1e400`, as text with the tag
 //! [`NUMBER_TEXT`]. The caller limits the size of a document; the depth is at most
 //! [`MAX_DEPTH`](zarr_json::MAX_DEPTH) levels.
 //!

@@ -1,8 +1,8 @@
 //! The MessagePack metadata encoding of Zarr: an extension of this project for the draft.
 //!
 //! A document is one object: maps with string keys in the order of the members, arrays, strings, booleans, nil.
-//! The text of every JSON number is preserved: integers of up to 64 bits are stored as integers, numbers that a
-//! `float 64` represents exactly as such, and all others, such as `1.50` or `1e400`, as an extension of type
+//! The text of every JSON number is preserved. Integers of up to 64 bits are stored as integers. Other numbers are
+//! stored as `float 64` if that preserves their text; if not, such as `1.50` or `1e400`, as an extension of type
 //! [`NUMBER_TEXT`]. The caller limits the size of a document; the depth is at most
 //! [`MAX_DEPTH`](zarr_json::MAX_DEPTH) levels.
 //!
