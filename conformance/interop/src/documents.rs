@@ -25,7 +25,7 @@ pub enum Type {
     Int64,
     /// Two units of eight bytes.
     Complex128,
-    /// Three fields: two bytes with an order, one byte, and four bytes with the other order where the format
+    /// Three fields: two bytes, one byte, and four bytes. The byte orders of the longer fields differ if the format
     /// can express that.
     Structure,
     /// Text of variable length.
@@ -100,7 +100,7 @@ impl Type {
         json!(text)
     }
 
-    /// Returns a random fill value, as it appears in documents and as a raw item.
+    /// Returns a random fill value: its form in documents, and its raw form.
     fn fill(self, random: &mut Random, format: Format) -> (Value, Vec<u8>) {
         let zero = random.chance(2);
         match self {

@@ -50,7 +50,7 @@ impl Packages {
         }
     }
 
-    /// Returns the file that lists them, relative to the folder of the scripts.
+    /// Returns the file that lists the packages, relative to the folder of the scripts.
     fn requirements(self) -> String {
         match self {
             Self::Zarr2 | Self::Zarr3 => format!("requirements-{}.txt", self.name()),

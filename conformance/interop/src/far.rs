@@ -22,7 +22,7 @@ pub struct Trips {
     pub alone: usize,
     /// Maximum number of requests outside of batches in flight at the same time, except writes of values.
     pub alone_at_once: usize,
-    /// Requests of batches that a thread has sent.
+    /// The number of requests in batches that have been sent.
     pub begun: usize,
     /// Maximum number of requests of batches in flight.
     pub in_flight: usize,
@@ -49,7 +49,7 @@ type SpoilSet = dyn Fn(usize, &Key) -> Result<(), StoreError> + Send + Sync;
 /// The time limit for the expected number of requests to be in flight at the same time.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Another store, with a delay.
+/// Wraps another store, and delays every request.
 #[derive(Debug)]
 pub struct FarStore(Arc<Inside>);
 
@@ -114,7 +114,7 @@ impl FarStore {
         std::mem::take(&mut *self.0.trips())
     }
 
-    /// Replaces the hints, as a store does that measures the network.
+    /// Replaces the hints, like a store that measures the network.
     pub fn learn(&self, hints: ReadHints) {
         *locked(&self.0.hints) = hints;
     }

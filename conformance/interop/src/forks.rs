@@ -9,7 +9,7 @@ use zarr_conformance::formats::Limits;
 
 use crate::environment::{bytecode, scripts};
 
-/// A process of `python/forks.py` that has imported modules. It ends when this is dropped.
+/// A process of `python/forks.py` that has imported modules. Dropping this value ends the process.
 #[derive(Debug)]
 pub struct Forks {
     python: PathBuf,
@@ -54,7 +54,7 @@ impl Forks {
 
 impl Drop for Forks {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The server may have ended already.
         let _gone = self.server.kill();
         let _status = self.server.wait();
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use zarr_kit::spec::store::{ChunkCache, Request, Responses, Store, StoreError, rewrite_values};
 use zarr_kit::spec::{Key, Prefix};
 
-/// Another store that accepts a fixed number of changes. Every call after those fails.
+/// Wraps another store, and accepts a fixed number of changes. All later calls fail.
 ///
 /// Values that are erased together are erased one by one, each as a separate change.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ pub fn bytes() -> Value {
     json!([{"name": "bytes", "configuration": {"endian": "little"}}])
 }
 
-/// Returns the same codec followed by Zstandard.
+/// Returns the codec that stores elements in little endian, followed by Zstandard.
 #[must_use]
 pub fn zstd() -> Value {
     json!([{"name": "bytes", "configuration": {"endian": "little"}},

@@ -10,7 +10,7 @@ use super::{node_package, scripts, skip};
 /// The package and its version.
 const PACKAGE: &str = "azurite@3.35.0";
 
-/// A running Azurite with the empty containers `bench` and `rules`. It stops when this is dropped.
+/// A running Azurite with the empty containers `bench` and `rules`. Dropping this value stops it.
 #[derive(Debug)]
 pub struct Azurite {
     access: Access,

@@ -196,7 +196,7 @@ fn encrypted_requests_pass_through_a_proxy_as_a_tunnel() {
     command.env("AWS_SKIP_SIGNATURE", "true").env("HTTPS_PROXY", &proxy).env("https_proxy", &proxy);
     let mut program = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let line = lines.recv_timeout(Duration::from_secs(20));
-    // The server is not a real proxy: `zarrctl` would repeat its request.
+    // The server is not a real proxy, so `zarrctl` would repeat its request.
     program.kill().unwrap();
     program.wait().unwrap();
     assert_eq!(line.unwrap(), "CONNECT storage.invalid:443 HTTP/1.1");

@@ -68,8 +68,8 @@ impl Layout {
         store
     }
 
-    /// Applies `change` to stores made by `make` that stop after each possible number of writes, and passes
-    /// the result to `check`.
+    /// Makes a store with `make`, runs `change` on a handle that stops after a number of writes, and passes the store
+    /// to `check`. Repeats this with each number of writes, up to the first one with which `change` succeeds.
     fn interrupt(
         self,
         make: impl Fn() -> Arc<dyn Store>,
@@ -128,7 +128,7 @@ fn found(store: &Arc<dyn Store>, format: Format, path: &str) -> Vec<Vec<i16>> {
 
 /// Grows the array and returns its elements.
 fn grown(store: &Arc<dyn Store>, format: Format, path: &str, length: u64) -> Vec<i16> {
-    // Consolidated metadata may not contain a new node yet.
+    // A new node may still be missing from consolidated metadata.
     let copied = array(&opened(store, format, true), path);
     let mut array = copied.unwrap_or_else(|| opened(store, format, false).array(path).unwrap());
     array.resize(&[length]).unwrap();

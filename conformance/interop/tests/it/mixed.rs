@@ -170,7 +170,7 @@ fn one_format_is_not_erased_if_chunks_may_belong_to_both() {
         }
         assert_eq!(contents(&store), before);
     }
-    // Nodes without such chunks can be erased.
+    // Nodes that do not share a chunk with the other format can be erased.
     open(&store, Format::V2).erase_keeping_other_formats("/S/a").unwrap();
     // An array of the other format may have chunks in folders below its own.
     set(&store, "S/.zarray", &ZARRAY.replace('N', "[4,4]").replace('S', "/"));

@@ -41,7 +41,7 @@ fn run(python: &Path, arguments: &[&OsStr]) -> String {
     output
 }
 
-/// The compressions are those of `n5_containers.py`.
+/// The compressions are those of the script `n5_containers.py`.
 #[test]
 fn arrays_of_tensorstore_are_read_with_every_compression() {
     let Some(python) = python(Packages::Zarr3) else { return };

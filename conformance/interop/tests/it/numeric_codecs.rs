@@ -165,7 +165,7 @@ fn other_programs_read_objects_of_v2() {
             rewritten(array, &items)
         });
     }
-    // zarr-python 3 does not have a type for such objects.
+    // zarr-python 3 does not have a type for objects of v2.
     let Some(zarr2) = python(Packages::Zarr2) else { return };
     book.check(&zarr2, "zarr2");
 }

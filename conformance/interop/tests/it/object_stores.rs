@@ -240,7 +240,7 @@ fn errors_of_unreachable_stores_explain_what_to_do() {
     assert!(tree(&https, &[("REQUESTS_CA_BUNDLE", "/none.pem")]).contains("the certificates in `/none.pem`"));
 }
 
-/// The loopback server, which the tests of conditions use, behaves as boto3 expects it from S3.
+/// The loopback server, which the tests of conditions use, behaves as boto3 expects of S3.
 #[test]
 fn boto3_uses_the_loopback_server_like_s3() {
     let Some(python) = python(Packages::ObjectStores) else { return };

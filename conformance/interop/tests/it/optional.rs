@@ -30,7 +30,7 @@ fn named(name: &str) -> String {
     format!(r#"{{"name":"{name}","configuration":{{}}}}"#)
 }
 
-/// Returns the codec with the codecs of the mask and of the data.
+/// Returns the codec `zarrs.optional` with these codecs for the mask and for the data.
 fn codec(mask: &str, data: &str) -> String {
     let configuration = format!(r#"{{"mask_codecs":[{mask}],"data_codecs":[{data}]}}"#);
     format!(r#"{{"name":"zarrs.optional","configuration":{configuration}}}"#)

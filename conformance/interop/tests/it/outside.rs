@@ -1,4 +1,4 @@
-//! Uses the plugins of `conformance/outside` as a third party would that only has the published crates. They are
+//! Uses the plugins of `conformance/outside` like a third party, which has only the published crates. The plugins are
 //! copied to a folder outside of this tree, built there, run through the conformance suite as crates and as
 //! libraries, and used by arrays.
 #![cfg(target_os = "linux")]

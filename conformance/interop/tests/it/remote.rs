@@ -21,7 +21,7 @@ const HINTS: ReadHints = ReadHints::new(IN_FLIGHT, 0);
 /// Maximum number of bytes that a read has in flight.
 const BUDGET: usize = 32 << 20;
 
-/// One array, opened in a near store and through a far one.
+/// One array, opened in a near store, and in a far store that wraps the near one.
 struct Twice {
     store: Arc<dyn Store>,
     far: Arc<FarStore>,
@@ -138,7 +138,7 @@ fn shards_take_two_round_trips_and_one_with_cached_indexes() {
 fn small_shards_that_are_read_completely_take_one_round_trip() {
     let twice = Twice::new(&[60, 512], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
     assert_eq!(twice.batches(&Selection::All), [8]);
-    // Their indexes are cached.
+    // The indexes of these shards are cached.
     assert_eq!(twice.batches(&twice.select("0:16,0:128")), [2]);
     // Some superfluous bytes cost less than another round trip.
     for (coalesce_gap, batches) in [(0, vec![8, 8]), (8192 / 4 + 1024, vec![8])] {
@@ -249,7 +249,8 @@ fn nested_shards_read_the_same_from_a_far_store() {
 fn parts_of_nested_shards_take_three_round_trips_and_one_with_cached_indexes() {
     let twice = Twice::new(&[128, 128], &[64, 64], &sharded(&[32, 32], &sharded(&[8, 8], &zstd()))).filled();
     let column = twice.select("0:128,0");
-    // The indexes of two shards, those of two inner shards in each, and four inner chunks of each of those.
+    // Three batches: the indexes of two shards, then the indexes of two inner shards of each, then four inner chunks
+    // of each inner shard.
     assert_eq!(twice.batches(&column), [2, 4, 16]);
     assert_eq!(twice.batches(&column), [16]);
 }

@@ -45,8 +45,8 @@ fn reshape_and_conditional_work_in_a_chain_and_in_a_shard() {
     assert_eq!(sharded.read(&Selection::All).unwrap().bytes(), elements);
     let row = Selection::parse("7, 2:5", sharded.shape()).unwrap();
     assert_eq!(sharded.read(&row).unwrap().bytes(), &elements[2 * 72..2 * 75]);
-    // Both inner chunks with the same bytes as the separate chunks, and an index of two pairs with its
-    // checksum.
+    // The shard contains both inner chunks, with the same bytes as the separate chunks, and an index of two entries
+    // with its checksum.
     let shard = sharded.read_encoded_chunk(&[0, 0]).unwrap().unwrap();
     assert_eq!(shard.len(), stored(0).len() + stored(1).len() + 2 * 16 + 4);
 }

@@ -88,7 +88,7 @@ fn consolidated_arrays_open_in_one_round_trip() {
     }
 }
 
-/// A listing that is requested with the documents of the root is not waited for.
+/// The call does not wait for a listing that was requested together with the documents of the root.
 #[test]
 fn consolidated_metadata_are_used_before_the_listing_is_complete() {
     let context = Context::linked().unwrap();

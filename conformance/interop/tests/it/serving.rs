@@ -10,7 +10,7 @@ use zarr_interop::environment::{Packages, python, run_script, skip};
 use zarr_interop::zarrctl;
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
 
-/// A running server, which ends with this value.
+/// A running server, which stops when this value is dropped.
 struct Server(Child, String);
 
 impl Server {

@@ -218,7 +218,7 @@ thread_local! {
     static COUNTED: RefCell<Option<Arc<CountingStore>>> = const { RefCell::new(None) };
 }
 
-/// The configuration of a store, which opens as the store in `COUNTED` of this thread.
+/// The configuration of a store: opening it returns the store in `COUNTED` of this thread.
 #[derive(Debug, serde::Deserialize)]
 struct Counted {}
 

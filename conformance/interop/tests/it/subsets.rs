@@ -18,8 +18,8 @@ use zarr_kit::{Array, Context, DimensionSelection, Hierarchy, Selection, open_st
 /// The number of elements of a block.
 const BLOCK: usize = 16;
 
-/// Stores blocks of elements of one byte, each without the zeros at its end, and then the end of each block in
-/// four bytes.
+/// Stores elements of one byte in blocks. Each block omits the zeros at its end. After the blocks, the end of each
+/// block is stored in four bytes.
 #[derive(Debug)]
 struct Blocks;
 
@@ -269,8 +269,8 @@ fn range(offset: u64, size: u64) -> ByteRange {
     ByteRange::Range { offset, size }
 }
 
-/// A row of a chunk is 64 elements of 6 bits, after the byte with the number of unused bits. Neighbouring bytes
-/// are one range, and so are rows that are close to one another.
+/// A row of a chunk is 64 elements of 6 bits, after the byte with the number of unused bits. Neighbouring bytes, and
+/// rows that are close to one another, are fetched as one range.
 #[test]
 fn packed_rows_are_fetched_without_the_other_rows() {
     for is_far in [false, true] {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A codec that is its own configuration. `DECODE` is replaced by an expression that decodes a byte.
+/// A codec whose type is also its configuration. `DECODE` is replaced by an expression that decodes a byte.
 const SOURCE: &str = r##"//! Flips the bits of a key in every byte of a chunk.
 
 use std::sync::Arc;

@@ -55,7 +55,7 @@ fn archives_of_zarr_python_and_zipfile_are_read() {
         "many.zip",
     ] {
         let path = at(name);
-        // By its path, by a URL, as a JSON description, and through a cache.
+        // The archive is opened by its path, by a URL, by a JSON description, and through a cache.
         let described = json!({"type": "zip", "path": path});
         let cached = json!({"type": "cache", "bytes": 100_000, "chunks": "decoded", "store": described});
         for location in [path.clone(), format!("zip:{path}"), described.to_string(), cached.to_string()] {

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The number of kills of each kind of work.
 const KILLS: u64 = 5;
 
-/// Kills processes at different moments. The rest do their work, and nothing hinders them.
+/// Kills processes at different moments. The other processes must complete their work.
 fn with_kills(race: &Race, victim: &str, work: &str) {
     for kill in 0..KILLS {
         let start = Instant::now();
@@ -161,7 +161,7 @@ fn killed_consolidations_stop_no_other() {
         }
     };
     check(&Hierarchy::open_with(race.open_store(), &context(), stored).unwrap());
-    // The metadata of a killed consolidation may be old; another one replaces them.
+    // A killed process may leave old consolidated metadata. Another consolidation replaces them.
     race.open().consolidate("/").unwrap();
     check(&race.open());
 }

@@ -339,7 +339,7 @@ fn required_conditions_refuse_a_store_without_locks() {
             matches!(&refused, Error::NotSupported(text) if text.contains("does not have conditional writes"))
         );
     }
-    // A whole chunk needs no condition.
+    // The write of a whole chunk does not need a condition.
     array.write_values(&Selection::All, &vec![3_u64; usize::try_from(array.shape()[0]).unwrap()]).unwrap();
     let careless = Hierarchy::open(store, &context()).unwrap();
     assert_eq!(careless.warnings(), []);

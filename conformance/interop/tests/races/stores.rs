@@ -12,8 +12,8 @@ use crate::{CARELESS, LOADED, ROUNDS, Race, numbers, racers};
 // The library with all plugins, which Cargo places next to the tests.
 use zarr_conformance_library as _;
 
-/// The number of races without protection of which at least one must lose a change. With eight processes, more than half
-/// of them do.
+/// The number of unprotected races. At least one of them must lose a change; with eight processes, more than half of
+/// them do.
 const CARELESS_RACES: usize = 20;
 
 /// Returns a context with the plugins of the loaded library.

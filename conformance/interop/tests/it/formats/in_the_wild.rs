@@ -19,7 +19,7 @@ const ZARRITA: &str = "zarrita@0.7.5";
 /// A program that reads the families.
 pub(super) struct Program {
     reader: Reader,
-    /// Whether it takes locations with the scheme of this framework, instead of paths.
+    /// Whether the program takes locations with the scheme of this framework, instead of paths.
     takes_scheme: bool,
     /// The process that runs the command's script.
     _forks: Option<Forks>,
@@ -54,7 +54,7 @@ pub(super) fn programs() -> Option<Vec<Program>> {
     let older_helpers = ["zarr", "imagecodecs.numcodecs", "fsspec.implementations.reference"];
     let helpers = [&older_helpers[..], &["imagecodecs.zarr", "zarr_n5"]].concat();
     let mut zarrita = Program::new(ZARRITA.replace("zarrita@", "zarrita.js "), node);
-    // Node reserves more addresses than the other programs.
+    // Node reserves more address space than the other programs.
     zarrita.reader.limits = Limits { memory: 1 << 30, ..Limits::default() };
     Some(vec![
         Program {

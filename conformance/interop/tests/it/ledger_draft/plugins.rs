@@ -15,7 +15,7 @@ pub(super) const ROUNDING: &str = "https://e.org/codecs/rounding/1.0";
 pub(super) const CUTTING: &str = "https://e.org/codecs/cutting/1.0";
 pub(super) const PICTURE: &str = "https://e.org/codecs/picture/1.0";
 
-/// Registers all of them.
+/// Registers all codecs of this module.
 pub(super) fn register(registry: &mut Registry) {
     let plugins: [(&'static str, &<Codec as PluginKind>::Create); 4] =
         [(NUMBERING, &numbering), (ROUNDING, &rounding), (CUTTING, &cutting), (PICTURE, &picture)];

@@ -13,7 +13,7 @@ use zarr_kit::spec::{Identifiers, Invalid, Key, Output, Prefix};
 pub(super) const IDENTITY: &str = "https://e.org/st/identity/1.0";
 pub(super) const TAGGING: &str = "https://e.org/st/tagging/1.0";
 
-/// Registers both.
+/// Registers both transformers.
 pub(super) fn register(registry: &mut Registry) {
     let identifiers = |uri| Identifiers::uri(uri);
     let identity = StorageTransformerPlugin::new(identifiers(IDENTITY), &|_, _| {

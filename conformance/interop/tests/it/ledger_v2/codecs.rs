@@ -101,7 +101,7 @@ fn objects_are_read_as_json_items_and_written_like_numcodecs() {
     let (nothing, _) = objects(&json!([4]), json!({"id": "json2"}), "0", json2);
     nothing.set("0", b"[\"|O\",[4]]");
     assert!(reading_fails(&nothing.array()).contains("codec `json2`"));
-    // The chunk is missing.
+    // The chunk `0` is missing, so all elements are null.
     let (_, texts) = objects(&json!([2]), json!({"id": "json2"}), "9", b"");
     assert_eq!(texts, ["null", "null"]);
 }

@@ -69,7 +69,7 @@ fn the_fill_value_of_a_structure_uses_the_byte_order_of_its_fields() {
             "{wrong}"
         );
     }
-    // Each field in its own order: 1, 2 and 3.0 as `01`, `00 02` and `40 40 00 00`.
+    // Each field is stored in its own byte order: 1, 2 and 3.0 as `01`, `00 02` and `40 40 00 00`.
     let mixed = json!([["r", "|u1"], ["g", ">u2"], ["b", ">f4"]]);
     let array = stored(&json!({"dtype": mixed, "fill_value": "AQACQEAAAA==", "shape": [1]})).strictly();
     assert_eq!(all(&array.array()), "01 02 00 00 00 40 40");

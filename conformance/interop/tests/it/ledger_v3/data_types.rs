@@ -73,7 +73,7 @@ fn a_chunk_is_omitted_only_if_its_bits_equal_the_fill_value() {
 #[test]
 fn raw_bits_are_read_by_both_names() {
     let r16 = json!({"data_type": "r16", "fill_value": [0, 255], "codecs": ["bytes"]});
-    // As zarr-python 3.1.6 writes it.
+    // The form that zarr-python 3.1.6 writes.
     let raw = json!({"name": "raw_bytes", "configuration": {"length_bytes": 2}});
     let raw = json!({"data_type": raw, "fill_value": "AP8=", "codecs": [{"name": "bytes"}]});
     for members in [r16, raw] {
@@ -111,7 +111,7 @@ fn invalid_elements_are_not_written() {
     for wrong in ["00d80000 00000000", "61000000 00001100"] {
         let stored = stored(&members("", &little)).with("c/0", hex(&format!("{wrong} 62000000 00000000")));
         let array = stored.array();
-        // It is printed as bytes and cannot be converted to text.
+        // The invalid element is printed as bytes and cannot be converted to text.
         let elements = array.read(&Selection::All).unwrap();
         assert_eq!(
             (elements.print(0).unwrap(), elements.print(1).unwrap()),
@@ -127,7 +127,7 @@ fn invalid_elements_are_not_written() {
         assert!(error.contains("is not a Unicode code point"), "{error}");
         assert!(!stored.has("c/1"));
     }
-    // The same inside a structure.
+    // The fields of a structure are checked, too: 2 is not a bool.
     let fields = json!([{"name": "a", "data_type": "bool"}, {"name": "b", "data_type": "uint8"}]);
     let structure = json!({"name": "struct", "configuration": {"fields": fields}});
     let stored =

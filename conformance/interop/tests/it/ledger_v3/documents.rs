@@ -150,7 +150,7 @@ fn an_unknown_storage_transformer_is_an_error_unless_it_may_be_ignored() {
     let shape = array.shape().to_vec();
     array.resize(&shape).unwrap();
     assert_eq!(stored_array.document("zarr.json")["storage_transformers"], skipped);
-    // An unknown member of the document may be ignored under the same condition.
+    // An unknown member of the document may be ignored, too, if its `must_understand` is false.
     assert!(stored(&json!({"foo": {"name": "x", "must_understand": false}})).strictly().try_array().is_ok());
     assert!(stored(&json!({"foo": {"name": "x"}})).error().contains("foo"));
 }

@@ -233,7 +233,7 @@ fn codecs_of_variable_length_do_not_apply_to_structures() {
 #[test]
 fn both_forms_of_structures_are_read_and_one_is_written() {
     let value = "0000803f 0100 00000040 0200";
-    // As zarr-python 3.1.6 and 3.4.2 write them; the older one does not specify a byte order.
+    // The forms that zarr-python 3.1.6 and 3.4.2 write; the older version does not specify a byte order.
     let old = structured("structured", json!({"name": "bytes"}), json!("AACAPwEA")).strictly();
     let new = structured("struct", little(), json!({"x": 1.0, "y": 1})).strictly();
     for stored in [&old, &new] {

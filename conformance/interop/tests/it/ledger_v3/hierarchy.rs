@@ -113,7 +113,7 @@ fn changes_write_the_documents_of_groups_without_one() {
     assert!(matches!(missing, Error::NoNode(_)), "{missing}");
 }
 
-/// zarr-python 3 copies only documents that exist to consolidated metadata.
+/// To consolidated metadata, zarr-python 3 adds only documents that exist.
 #[test]
 fn consolidated_metadata_may_lack_groups() {
     let mut root = gr();

@@ -93,7 +93,7 @@ fn entries_mark_missing_chunks_or_are_errors_if_out_of_bounds() {
             reading_fails(&stored.array())
         );
     }
-    // Shorter than its index, or with a wrong checksum.
+    // The value is shorter than its index, or has a wrong checksum.
     for short in [&[][..], &[1], &[0xff; 31]] {
         let stored = shards(&[4], &[4], &[2], &unchecked()).with("c/0", short);
         assert!(reading_fails(&stored.array()).contains("key `c/0`"));

@@ -26,7 +26,7 @@ pub(crate) struct Page {
 pub(crate) struct Example {
     /// An object with some members of a document.
     pub(crate) document: Value,
-    /// The blocks that follow it, as lines.
+    /// The blocks after the document, as lines.
     pub(crate) runs: Vec<Vec<Line>>,
 }
 
