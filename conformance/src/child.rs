@@ -26,7 +26,7 @@ impl Ended {
         }
         match status.code() {
             Some(0) => Self::Well,
-            // A shell reports a child that ended by a signal with such a status.
+            // For a child that a signal ended, a shell reports 128 plus the number of the signal.
             Some(code) if code > 128 && code < 128 + 65 => Self::Signal(code - 128),
             code => Self::Status(code.unwrap_or(1)),
         }

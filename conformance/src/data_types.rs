@@ -8,7 +8,7 @@ use zarr_spec::{
     ByteOrder, DataType, DataTypeError, Elements, Format, Mode, Reading, Registry, Units, Value,
 };
 
-/// The `dtype` of the codec of objects, for data types that depend on it.
+/// The `dtype` in the configuration of an object codec, for data types that depend on it.
 pub(crate) const OBJECT_ELEMENTS: &str = "<i4";
 
 /// A data type, read from the member of an array document.

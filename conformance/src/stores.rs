@@ -36,7 +36,7 @@ pub(crate) enum Needs {
     Nothing,
     /// The store must be readable and writeable.
     Values,
-    /// The store must also be listable, and have no documents but those that are written.
+    /// The store must also be listable, and contain only documents that the rule writes.
     Listing,
     /// The store must also be erasable.
     Erasing,

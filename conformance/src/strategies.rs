@@ -76,7 +76,7 @@ pub fn arb_element(data_type: &Arc<dyn DataType>) -> BoxedStrategy<Vec<u8>> {
     let some = select(known.clone());
     let data_type = Arc::clone(data_type);
     let size = data_type.elements().size();
-    // Bytes that are not a valid element are replaced by a known one.
+    // Bytes that are not a valid element are replaced by a valid element.
     let any = vec(any::<u8>(), size.map_or(0..=24, |size| size..=size)).prop_map(move |mut bytes| {
         let is_element = data_type.settle(&mut bytes, Mode::Lenient).and_then(|()| data_type.check(&bytes));
         if is_element.is_ok() { bytes } else { known[bytes.len() % known.len()].clone() }

@@ -51,7 +51,7 @@ impl Body {
         Self::Bytes(Bytes::new())
     }
 
-    /// Returns the bytes from `start` to `end`, which are not after the end of the body.
+    /// Returns the bytes from `start` to `end`, which must lie within the body.
     pub(crate) fn part(self, start: u64, end: u64) -> io::Result<Self> {
         Ok(match self {
             Self::Bytes(bytes) => {
@@ -156,7 +156,7 @@ impl Request {
             let length: u64 = length.parse().map_err(|_| invalid("the length is not a number"))?;
             Chunked { bytes: read_bytes(reader, length, 0)?, trailers: Vec::new() }
         };
-        // The S3 SDKs sign a body in pieces within the body, framed like the chunks of HTTP.
+        // The S3 SDKs divide a body into signed pieces, which are framed like the chunks of HTTP.
         let is_framed = self.has("content-encoding", "aws-chunked")
             || self.header("x-amz-content-sha256").is_some_and(|hash| hash.starts_with("STREAMING-"));
         if is_framed { read_chunks(&mut &*body.bytes) } else { Ok(body) }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::options::Options;
 
-/// One answer of this number is slow.
+/// One of every `SLOW` answers is slow.
 const SLOW: u64 = 100;
 /// The factor of the delay of a slow answer.
 const FACTOR: u32 = 10;
@@ -23,7 +23,7 @@ pub(crate) struct Pace {
 #[derive(Debug)]
 struct Link {
     bytes_per_second: u64,
-    /// When the link has moved everything.
+    /// The time at which the link will have moved everything that was passed to it.
     free: Mutex<Instant>,
 }
 

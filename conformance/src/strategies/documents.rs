@@ -43,7 +43,7 @@ pub fn arb_attributes() -> impl Strategy<Value = Object> + Clone {
 
 /// Generates valid array documents: `zarr.json` of v3, `.zarray` of v2, and the documents below `meta/` of the draft.
 /// They use only names from the specifications themselves. Optional members are sometimes absent, and members with
-/// several forms take all of them.
+/// several forms occur in every form.
 pub fn arb_metadata(format: Format) -> BoxedStrategy<Value> {
     match format {
         Format::V2 => arb_v2().boxed(),

@@ -177,16 +177,16 @@ fn workers() -> Result<Option<Arc<Workers>>, String> {
     Ok(Some(Arc::new(Workers::new(again, options))))
 }
 
-/// If set, all rules are checked in the process of the test, for a debugger.
+/// If this environment variable is set, all rules are checked in the process of the test, for a debugger.
 const IN_PROCESS: &str = "ZARR_CONFORMANCE_IN_PROCESS";
 
-/// If set, codecs are checked with guard pages and more large chunks.
+/// If this environment variable is set, codecs are checked with guard pages and more large chunks.
 const THOROUGH: &str = "ZARR_CONFORMANCE_THOROUGH";
 
-/// The maximum number of seconds per rule.
+/// The environment variable with the maximum number of seconds per rule.
 const TIME_LIMIT: &str = "ZARR_CONFORMANCE_TIME_LIMIT";
 
-/// The file for the report.
+/// The environment variable with the path of the report.
 const REPORT: &str = "ZARR_CONFORMANCE_REPORT";
 
 /// The outcomes of the rules that ran, by the index of the suite and the index of the rule in it.
@@ -199,7 +199,7 @@ impl Collected {
         all.insert((suite, trial), outcome);
     }
 
-    /// Returns the report about the subjects that ran, since the command line may select some.
+    /// Returns the report about the subjects that ran. The command line may have selected only some.
     fn report(&self, subjects: &[Subject]) -> Report {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let outcomes = |suite: usize| -> Vec<Outcome> {

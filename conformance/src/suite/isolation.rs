@@ -37,10 +37,11 @@ use crate::child::{Ended, ended, is_out_of_memory};
 /// The rule that includes hostile input in a separate process.
 const RULE: &str = "codec-allocation";
 
-/// The name of the codec that a process is started for.
+/// The environment variable with the name of the codec that a process is started for.
 const VARIABLE: &str = "ZARR_CONFORMANCE_HOSTILE_INPUT_FOR";
 
-/// The program that starts processes, if it is a script and not the executable of this process.
+/// The environment variable with the program that starts processes, if it is a script and not the executable of this
+/// process.
 const PROGRAM: &str = "ZARR_CONFORMANCE_PROGRAM";
 
 /// The address space in addition to allocated memory, in bytes: for memory that allocators request in advance, and

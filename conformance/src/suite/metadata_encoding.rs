@@ -105,8 +105,8 @@ impl EncodingOnTrial {
     }
 }
 
-/// Returns the documents above, a document with many members, a long string, and a deep document that leaves some
-/// depth for its container.
+/// Returns `DOCUMENTS`, a document with many members, a long string, and a deep document that leaves some depth for
+/// its container.
 fn documents() -> Vec<Value> {
     let many: Value = (0..300).map(|number| (format!("member {number}"), Value::from(number))).collect();
     let long = Value::from("long ".repeat(20_000));

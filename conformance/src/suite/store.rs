@@ -118,7 +118,7 @@ impl StoreOnTrial {
         for example in self.plugin.about.examples {
             let Ok(store) = value(example.document).and_then(|entry| self.open(&entry)) else { continue };
             match rule.1.lacking(&*store) {
-                // The crate of the store tests it with its own server.
+                // The store's own crate tests it with a server.
                 _ if is_elsewhere(&store.location()) => cases.skip("a store on another machine"),
                 Some(quality) => cases.skip(format!("a store that is not {quality}")),
                 None => cases.check(example.document, hold(store, rule)),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::attempt::{Attempt, Placement, Record};
 use super::{Rule, Suite, Verdict, note_panic};
 
-/// The file in which a worker records its attempts.
+/// The environment variable with the path of the file in which a worker records its attempts.
 pub(super) const VARIABLE: &str = "ZARR_CONFORMANCE_WORKER";
 
 /// Checks whether this process was started as a worker. The program must then call [`serve`] with the same suites as

@@ -164,7 +164,7 @@ impl ChunkGrid for Grid {
     }
 }
 
-/// Keys with `c` followed by the numbers, each after a dot.
+/// A chunk key encoding with keys such as `c.0.1`.
 #[derive(Debug)]
 struct Encoding(String);
 

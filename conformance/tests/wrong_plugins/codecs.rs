@@ -87,7 +87,7 @@ fn hostile_input_is_decoded_in_a_separate_process() {
         outcome.verdict
     };
     let Verdict::Passed { cases, skipped } = of("nothing") else { panic!("{:?}", of("nothing")) };
-    // One case per example in this process, and one in the other.
+    // One case in this process, and one in the process that decodes hostile input.
     assert_eq!((cases, skipped), (2, Vec::new()));
 
     let what = |name: &str| {

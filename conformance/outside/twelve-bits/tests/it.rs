@@ -1,4 +1,4 @@
-//! Integers of 12 bits and their packed form, with bytes written by hand and with invalid input.
+//! Integers of 12 bits and their packed form, with handwritten bytes and with invalid input.
 
 use outside_twelve_bits as _;
 use zarr_conformance::codecs::{decode, encode};

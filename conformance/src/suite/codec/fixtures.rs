@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(failed(identifiers, &[]), ["numcodecs 0.17.1"; 4]);
     }
 
-    /// Decodes bytes that follow a zero, and panics without one.
+    /// Requires a zero before the decoded bytes, and panics if there is none.
     #[derive(Debug)]
     struct Careless;
 

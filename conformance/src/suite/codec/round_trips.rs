@@ -99,7 +99,7 @@ fn loss(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
-/// Checks that no element differs from the wanted one by more than `bound` of it.
+/// Checks that each number differs from the wanted number `x` by at most `bound(x)`.
 pub(super) fn near(
     used: &Use<'_>,
     wanted: &[u8],

@@ -109,7 +109,7 @@ impl Use {
     /// Checks that JSON accepted as a fill value is an element.
     fn any_fill_value(&self, text: &[u8]) {
         let Some(json) = document(text) else { return };
-        // `null` may mean that there is no fill value, so the type is not asked.
+        // `null` may mean that there is no fill value, so it is not passed to the type.
         if json.is_null() {
             return;
         }
