@@ -89,7 +89,7 @@ pub(crate) fn may_take_long(array: &Array, selection: &Selection) -> bool {
             chunks = lists.first().map_or(1, |list| list.len() as u64);
             elements = elements.saturating_mul(chunks);
         }
-        // This module does not create the other kinds.
+        // This module does not create other kinds of selections.
         _ => return true,
     }
     let decoded =

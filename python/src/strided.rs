@@ -15,7 +15,7 @@ pub(crate) struct View(PyUntypedBuffer);
 
 /// A box of the elements of a view, with the axes of a chunk.
 pub(crate) struct ViewPart {
-    /// The distance in bytes of its first element from that of the view.
+    /// The distance in bytes from the first element of the view to the first element of the box.
     offset: isize,
     counts: Vec<usize>,
     /// The distances of neighbours in bytes.
@@ -216,8 +216,8 @@ impl Copy {
         Self { axes: merged(axes), start, element_size }
     }
 
-    /// Calls `copy` with a position in the contiguous memory, an offset in the view, and the number of bytes. `offset` is that
-    /// of the first element.
+    /// Calls `copy` with a position in the contiguous memory, an offset in the view, and the number of bytes. `offset`
+    /// is the offset of the first element in the view.
     fn each_row(&self, offset: isize, mut copy: impl FnMut(usize, isize, usize)) {
         self.descend(&self.axes, self.start, offset, &mut copy);
     }

@@ -20,8 +20,8 @@ pub fn nearest(number: &Number, mantissa: u32, least_exponent: i16) -> Option<f6
     Some((quotient(number, magnitude, quantum)? * quantum).copysign(double))
 }
 
-/// Returns `number`, whose nearest double has this `magnitude`, divided by `quantum`, a power of two, and rounded to an
-/// integer; ties to even. `None` if the number has too many digits.
+/// Divides `number` by `quantum`, a power of two, and rounds to an integer; ties to even. `magnitude` is the absolute
+/// value of the double that is nearest to `number`. `None` if the number has too many digits.
 #[must_use]
 pub fn quotient(number: &Number, magnitude: f64, quantum: f64) -> Option<f64> {
     let quotient = magnitude / quantum;

@@ -154,9 +154,8 @@ pub fn document(array: &ArrayRepresentation, decoded: &[u8]) -> CodecResult<Valu
     Ok(Value::Array(list))
 }
 
-/// Appends the elements of a document. Its shape must be the shape of the array or the reverse of it:
-/// zarr-python writes the shape of a chunk in order F like that of a chunk in order C. In both cases the
-/// items are in stored order.
+/// Appends the elements of a document. Its shape must be the shape of the array, or the reverse, which zarr-python
+/// writes for a chunk in order F. In both cases the items are in stored order.
 ///
 /// # Errors
 ///

@@ -235,7 +235,7 @@ impl DataType for Ragged {
         }
     }
 
-    /// Reads a list of items. In v2, and in the generation of the draft that uses its forms, 0 means no items.
+    /// Reads a list of items. In v2, and in the generation of the draft that uses forms of v2, 0 means no items.
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         if context.format != Format::V3 && json.as_u64() == Some(0) {
             return Ok(FillValue::zero(0));

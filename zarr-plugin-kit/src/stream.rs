@@ -12,7 +12,7 @@ const STEP: usize = 1 << 16;
 pub struct StreamProgress {
     /// The number of bytes that the library has read.
     pub read: u64,
-    /// The number of bytes that it has written.
+    /// The number of bytes that the library has written.
     pub written: u64,
     /// Whether the stream has ended.
     pub is_end: bool,

@@ -58,7 +58,7 @@ pub fn have_orders(creation: &Creation<'_>) -> bool {
 }
 
 /// Checks a member that repeats the data type of the array. In v2 it also repeats the byte order: with another
-/// one, the codec would compute with other numbers.
+/// byte order, the codec would compute with other numbers.
 ///
 /// # Errors
 ///

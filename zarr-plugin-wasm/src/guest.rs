@@ -28,7 +28,7 @@ pub(crate) struct Guest {
     store: Store<State>,
     instance: Instance,
     table: Table,
-    /// The function `reserve` of `zarr_output`. `warn` is that of `zarr_creation`.
+    /// The function `reserve` of `zarr_output`. The next field is the function `warn` of `zarr_creation`.
     reserve: Address,
     pub(crate) warn: Address,
     /// Whether the guest was stopped, so that its state is unknown.

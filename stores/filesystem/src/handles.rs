@@ -16,7 +16,7 @@ use crate::locks::Access;
 /// Maximum number of open folders per thread.
 const MAX_FOLDERS: usize = 2;
 
-/// The maximum age of a handle. If a folder is moved meanwhile, this is not noticed.
+/// The maximum age of a handle. A folder that is moved within this time still receives values.
 const MAX_AGE: Duration = Duration::from_millis(50);
 
 /// The folders that one thread wrote to last. Each thread has its own handles, so threads do not wait for

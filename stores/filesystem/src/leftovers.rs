@@ -77,7 +77,7 @@ fn look_into(
             folders.push(entry.path());
         } else if kind.is_file() && entry.file_name().as_encoded_bytes().starts_with(TEMPORARY.as_bytes()) {
             let metadata = match entry.metadata() {
-                // Its write completed in the meantime and renamed it.
+                // The write of this temporary file has completed in the meantime, and renamed it.
                 Err(error) if is_absent(&error) => continue,
                 metadata => metadata?,
             };

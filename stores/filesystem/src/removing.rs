@@ -143,7 +143,7 @@ fn clear(root: &Path) -> io::Result<()> {
 fn remove_folder(path: &Path) -> io::Result<()> {
     for _ in 1..ATTEMPTS {
         match remove_folder_once(path) {
-            // Another process writes to it, or has removed a part of it.
+            // Another process writes to the folder, or has removed a part of it.
             Err(error) if is_absent(&error) || error.kind() == ErrorKind::DirectoryNotEmpty => {
                 thread::yield_now()
             }

@@ -31,7 +31,7 @@ impl State {
         self.version.as_ref().filter(|_| self.is_precise)
     }
 
-    /// Returns the state if it is that of a file, and `None` for a folder.
+    /// Returns the state of a file, or `None` for a folder.
     ///
     /// # Errors
     ///

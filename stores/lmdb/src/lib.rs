@@ -14,8 +14,8 @@
 //! **Size.** The database is a file that is mapped into memory. `map_size` is its largest size in bytes, 1 TiB if the
 //! address space allows. A write that exceeds it is an error.
 //!
-//! **Trust.** LMDB does not check its file: a damaged or hostile one can crash the process or read its memory. Copy
-//! data from others into another store on a machine that may fail.
+//! **Trust.** LMDB does not check its file: a damaged or hostile one can crash the process or read its memory. Use a
+//! machine that may crash to copy data from others into another store.
 //!
 //! A path is the folder of the database, or its file if it exists. A missing folder is created by the first write.
 //!

@@ -24,7 +24,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Returns the form of the blocks that a document of N5 describes; `None` if it is not that of an array.
+    /// Returns the form of the blocks of an array, from its document of N5; `None` for another document.
     pub(crate) fn of(document: &Object) -> Option<Self> {
         let numbers = |value: Option<&Value>| -> Option<Vec<u64>> {
             value?.as_array()?.iter().map(Value::as_u64).collect()

@@ -32,7 +32,7 @@ pub(crate) const VERSION: &str = "n5";
 /// The gzip level that a document means with the level `-1`.
 const DEFAULT_GZIP_LEVEL: i64 = 6;
 
-/// Returns whether a document is that of an array.
+/// Returns whether a document describes an array.
 pub(crate) fn is_array(document: &[u8]) -> bool {
     parse(document).is_ok_and(|members| members.contains(DIMENSIONS) && members.contains(DATA_TYPE))
 }
@@ -47,11 +47,11 @@ pub(crate) fn convert(document: &[u8]) -> Result<Bytes, String> {
     json::to_vec(&Value::Object(converted)).map(Bytes::from).map_err(|error| error.to_string())
 }
 
-/// Converts the members of an `attributes.json` to those of a `zarr.json`.
+/// Converts the members of an `attributes.json` to the members of a `zarr.json`.
 ///
 /// # Errors
 ///
-/// The reason why they are not those of N5.
+/// The reason why the members are not a document of N5.
 pub(crate) fn zarr_of(mut members: Object) -> Result<Object, String> {
     let is_array = members.contains(DIMENSIONS) && members.contains(DATA_TYPE);
     check_version(members.remove(VERSION))?;

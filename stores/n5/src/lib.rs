@@ -64,7 +64,7 @@ const DOCUMENT: &str = "zarr.json";
 /// The maximum size of a document in bytes.
 const MAX_DOCUMENT: usize = 16 << 20;
 
-/// The version of the document of a folder that does not have one.
+/// The version of the document that the store returns for a folder without a document.
 const IMPLICIT: &[u8] = b"implicit";
 
 /// The names of keys that the store refuses to write, because only `zarr.json` has metadata.
@@ -122,7 +122,7 @@ impl N5Store {
         document::convert(attributes).map_err(|reason| StoreError::io("reading", place(), reason))
     }
 
-    /// Returns whether the document of a folder is that of an array. A damaged document is not.
+    /// Returns whether the document of a folder describes an array. A damaged document does not.
     fn is_array(&self, folder: &Prefix) -> StoreResult<bool> {
         let found = self.attributes(folder, ByteRange::Full.into())?;
         Ok(found.is_some_and(|found| document::is_array(&found.bytes)))
@@ -218,7 +218,7 @@ impl N5Store {
 enum Meaning {
     /// The document of this folder.
     Document(Prefix),
-    /// The key does not exist: its name is that of a document of N5.
+    /// The key does not exist, because its name is the name of N5's documents.
     Hidden,
     /// A value of the container.
     Value,

@@ -263,7 +263,7 @@ fn other(kind: HttpErrorKind, reason: String) -> HttpError {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen(Arc<Mutex<Answer>>);
 
-/// Details of a response besides its bytes.
+/// Details of a response in addition to its bytes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answer {
     /// The HTTP status; 0 without a response.
@@ -272,7 +272,7 @@ pub(crate) struct Answer {
     pub(crate) size: Option<u64>,
     /// The region of the bucket, according to S3.
     pub(crate) region: Option<String>,
-    /// How far the clock of the server is from that of this machine.
+    /// The difference between the clock of the server and the clock of this machine.
     pub(crate) skew: Option<Duration>,
     /// The number of requests that were sent, or tried to be sent.
     pub(crate) attempts: u32,

@@ -126,7 +126,7 @@ impl S3Configuration {
             builder = builder.with_request_payer(true);
         }
         if let Some(Endpoint { url, is_plain }) = Endpoint::new(self.endpoint.as_deref())? {
-            // This takes precedence over other endpoints, including one in the environment.
+            // The description's endpoint takes precedence over other endpoints, including one in the environment.
             builder = builder.with_config(AmazonS3ConfigKey::S3Endpoint, url);
             if is_plain {
                 builder = builder.with_allow_http(true);
@@ -303,8 +303,8 @@ impl Requests {
         policy(self.window)
     }
 
-    /// Returns a connector that also trusts the authorities in the file of `REQUESTS_CA_BUNDLE`, which the tools of Azure
-    /// and others in Python read.
+    /// Returns a connector that also trusts the authorities in the file of `REQUESTS_CA_BUNDLE`. The tools of Azure and
+    /// other Python programs read this variable.
     fn connector(&self) -> Connector {
         Connector::new(self.redirects, self.window).with_certificates(env::var("REQUESTS_CA_BUNDLE").ok())
     }

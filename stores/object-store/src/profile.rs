@@ -22,7 +22,7 @@ const UNSUPPORTED: [&str; 5] =
 pub(crate) struct Profile {
     name: String,
     settings: BTreeMap<String, String>,
-    /// Whether a description names the profile, so that it precedes the environment.
+    /// Whether the description names the profile. Such a profile takes precedence over the environment.
     is_named: bool,
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime as Threads};
 use zarr_spec::BoxError;
 
-/// Number of threads: one decrypts while the other does the rest. More threads would compete with those that
-/// decode.
+/// Number of threads: one decrypts while the other one sends and receives. More threads would compete with the threads
+/// that decode.
 const THREADS: usize = 2;
 
 /// Maximum number of threads that resolve hosts. Idle ones end.

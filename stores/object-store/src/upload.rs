@@ -54,7 +54,7 @@ impl Shared {
             Err(error) => Err(error),
         };
         if completed.is_err() {
-            // The parts would cost storage. The reason for the first failure is the one to report.
+            // The parts would cost storage. If aborting fails too, the first failure is reported.
             let _aborted = upload.abort().await;
         }
         completed

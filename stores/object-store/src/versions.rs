@@ -12,11 +12,12 @@ pub(crate) enum Versions {
     Generations,
 }
 
-/// The beginning of a version that is not a condition: the time and the size of an object without an ETag.
+/// The beginning of a version that cannot be a condition: the time and the size of an object without an ETag.
 const TIME: &str = "time ";
 
 impl Versions {
-    /// Returns the version of an object, or else its time and its size. A time of 0 counts as unknown.
+    /// Returns the version of an object. Without an ETag or a generation, it consists of the time and the size; a time
+    /// of 0 counts as unknown.
     pub(crate) fn of(self, state: &ObjectMeta) -> Option<Version> {
         let known = self.known(state.e_tag.as_ref(), state.version.as_ref());
         match (known, state.last_modified.timestamp_millis()) {

@@ -95,8 +95,8 @@ pub(crate) struct Span {
 }
 
 impl ReferenceStore {
-    /// Opens the reference file `key` of `store`. Targets are in `store`, which is the folder of the reference file,
-    /// or in one of `others`, whose locations are those in the URLs.
+    /// Opens the reference file `key` of `store`. Targets are in `store`, which is the folder of the reference file, or
+    /// in one of `others`. The URL of a target begins with the location of its store.
     ///
     /// # Errors
     ///
@@ -158,7 +158,8 @@ impl FoundFile {
     }
 }
 
-/// The number of requested bytes and the size of a value that is a part of its target; `None` for a whole target.
+/// If the value is a part of its target, the number of requested bytes and the size of the value. `None` if the value
+/// is the whole target.
 type Part = Option<(u64, u64)>;
 
 zarr_spec::delegate_store! {

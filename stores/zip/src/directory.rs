@@ -38,7 +38,7 @@ pub(crate) struct Entries {
     layout: Layout,
 }
 
-/// The place of a directory, and what it has in addition to the entries whose names are keys.
+/// The position of a directory, and its contents other than the entries whose names are keys.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     /// The byte range that contains the records.
