@@ -243,7 +243,7 @@ fn unrepresentable_values_are_errors() {
     );
 }
 
-/// A type without an end, which only the depth limit stops.
+/// A value that contains itself: only the depth limit ends its serialization.
 #[test]
 fn endless_types_are_refused() {
     struct Endless;

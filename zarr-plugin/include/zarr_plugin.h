@@ -37,7 +37,7 @@ extern "C" {
 #define ZARR_CORRUPT 2
 /* Status: the output would be larger than its limit. */
 #define ZARR_LIMIT_EXCEEDED 3
-/* Status: the extension does not support this data type, shape, place or operation. */
+/* Status: the extension does not support this data type, shape, position or operation. */
 #define ZARR_UNSUPPORTED 4
 /* Status: input or output failed. Unknown statuses from 16 to 31 mean the same. */
 #define ZARR_IO 5

@@ -58,7 +58,7 @@ abi_numbers! {
     CORRUPT: i32 = 2;
     /// Status: the output would be larger than its limit.
     LIMIT_EXCEEDED: i32 = 3;
-    /// Status: the extension does not support this data type, shape, place or operation.
+    /// Status: the extension does not support this data type, shape, position or operation.
     UNSUPPORTED: i32 = 4;
     /// Status: input or output failed. Unknown statuses from 16 to 31 mean the same.
     IO: i32 = 5;

@@ -170,7 +170,7 @@ pub(crate) fn as_text(bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| Failure::broken("it returned a text that is not UTF-8"))
 }
 
-/// Parses a document, which may contain NaN and infinities.
+/// Parses JSON of the other side of the ABI, which may contain bare NaN and infinities.
 ///
 /// # Errors
 ///
@@ -327,7 +327,7 @@ pub(crate) unsafe fn fill<T: Growing>(to: *mut T, with: T) {
     }
 }
 
-/// An object of the other side and its functions.
+/// An object of the other side of the ABI, and its functions.
 #[derive(Debug)]
 pub(crate) struct Instance<V> {
     pub(crate) vtable: V,

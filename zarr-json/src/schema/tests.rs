@@ -69,7 +69,7 @@ enum Mode {
     Levels { low: u8 },
 }
 
-/// From -7 to 22.
+/// A level from -7 to 22, as `try_from` checks.
 #[derive(Deserialize)]
 #[serde(try_from = "i64")]
 struct Level;

@@ -7,26 +7,26 @@ use zarr_spec::{Mode, Reading, Value};
 
 pub(crate) const MODES: [Mode; 3] = [Mode::Strict, Mode::Lenient, Mode::Compatibility];
 
-/// `ZA` of the ledger of v2.
+/// The array document that the requirements of v2 call `ZA`.
 pub(crate) const ZA: &str = r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<i4","compressor":null,
     "fill_value":0,"order":"C","filters":null}"#;
 
-/// `EP` of the ledger of the draft.
+/// The entry point that the requirements of the draft call `EP`.
 pub(crate) const EP: &str = r#"{"zarr_format":"https://purl.org/zarr/spec/core/3.0",
     "metadata_encoding":{"type":"json","metadata_key_suffix":".json"},"extensions":[]}"#;
 
-/// `ARR` of the ledger of the draft.
+/// The array document that the requirements of the draft call `ARR`.
 pub(crate) const ARR: &str = r#"{"shape":[4],"data_type":"int32",
     "chunk_grid":{"type":"regular","chunk_shape":[2],"separator":"/"},
     "chunk_memory_layout":"C","fill_value":0,"extensions":[],"attributes":{},"codecs":[]}"#;
 
-/// `AR` of the ledger of final v3.
+/// The array document that the requirements of final v3 call `AR`.
 pub(crate) const AR: &str = r#"{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"int32",
     "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
     "chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},
     "fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
 
-/// `GR` of the ledger of final v3.
+/// The group document that the requirements of final v3 call `GR`.
 pub(crate) const GR: &str = r#"{"zarr_format":3,"node_type":"group"}"#;
 
 pub(crate) fn json(text: &str) -> Value {

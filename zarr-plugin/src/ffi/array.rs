@@ -99,7 +99,7 @@ pub fn array_of_json(
     fits.then_some(ArrayRepresentation::new(shape, data_type, fill_value).with_byte_order(byte_order))
 }
 
-/// Converts a size for the other side.
+/// Converts a size to a struct of the ABI.
 #[must_use]
 pub fn size_shown(size: Size) -> abi::Size {
     let (kind, bytes) = match size {
@@ -110,7 +110,7 @@ pub fn size_shown(size: Size) -> abi::Size {
     abi::Size { bytes, kind, reserved: 0 }
 }
 
-/// Converts a size. An unknown kind means an unknown size.
+/// Converts a size from a struct of the ABI. An unknown kind means an unknown size.
 #[must_use]
 pub fn size_of_shown(shown: abi::Size) -> Size {
     match shown.kind {

@@ -1,4 +1,4 @@
-//! Objects of this side for the other side: one table of functions for each kind.
+//! Objects of this side of the ABI for the other side: one table of functions for each kind.
 
 pub(crate) mod chains;
 pub(crate) mod codec;

@@ -1,17 +1,17 @@
-//! Objects of the other side as implementations of the traits: extensions of a loaded library, and objects that
-//! a host passes to a plugin.
+//! Objects of the other side of the ABI as implementations of the traits: extensions of a loaded library, and objects
+//! that a host passes to a plugin.
 
 /// Calls a function of an [`Instance`](super::Instance): `call!(instance, function(arguments))`. The macro inserts the
 /// object before the arguments and the buffer for a message after them.
 ///
 /// # Safety
 ///
-/// The arguments are those of the header: memory that is lent for this call, and memory for the results.
+/// The arguments are as the header requires: memory that is lent for this call, and memory for the results.
 macro_rules! call {
     ($instance:expr, $function:ident($($argument:expr),* $(,)?)) => {
         $instance.call(|vtable, this, err| {
             let function = $crate::ffi::required(vtable.$function, stringify!($function))?;
-            // SAFETY: a function of the other side, called with its object; for the arguments see above.
+            // SAFETY: a function of the other side, called with its object. `call!` requires valid arguments.
             Ok(unsafe { function(this, $($argument,)* err) })
         })
     };
@@ -37,7 +37,7 @@ macro_rules! call_item {
         $crate::ffi::required(item.vtable.$function, stringify!($function)).and_then(|function| {
             let mut err = $crate::ffi::EMPTY;
             let status = $crate::ffi::creation::show_creation($creation, |creation| {
-                // SAFETY: a function of the library, called with its context; for the arguments see `call`.
+                // SAFETY: a function of the library, called with its context. `call!` requires valid arguments.
                 unsafe { function(item.context, creation, $($argument,)* &mut err) }
             });
             // SAFETY: the call filled `err`.

@@ -63,7 +63,7 @@ pub(crate) fn is_sealed(path: &Path) -> bool {
 
 /// Creates an immutable file in memory with these bytes.
 fn sealed(bytes: &[u8]) -> std::io::Result<File> {
-    // SAFETY: the name ends in zero, and the flags are those of the call.
+    // SAFETY: the name ends in zero, and `memfd_create` has these flags.
     let number =
         unsafe { libc::memfd_create(c"zarr-plugin".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
     if number < 0 {

@@ -270,7 +270,7 @@ const SHOUTING: Identifiers = Identifiers::uri("https://example.org/metadata/sho
 
 zarr_spec::register!(MetadataEncodingPlugin::new(SHOUTING, &|_| Ok(Arc::new(Shouting))));
 
-/// JSON after an exclamation mark.
+/// A metadata encoding whose documents are JSON after an exclamation mark.
 #[derive(Debug)]
 struct Shouting;
 

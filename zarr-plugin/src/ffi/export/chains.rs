@@ -1,4 +1,4 @@
-//! Chains of a codec of the other side, which this side runs.
+//! Chains of a codec of the other side of the ABI, which this side runs.
 
 use std::ffi::c_void;
 

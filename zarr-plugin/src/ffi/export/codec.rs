@@ -1,4 +1,4 @@
-//! Codecs of this side for the other side.
+//! Codecs of this side of the ABI for the other side.
 
 use std::ffi::c_void;
 

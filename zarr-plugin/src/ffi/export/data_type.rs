@@ -1,4 +1,4 @@
-//! Data types of this side for the other side. A library and a host use the same table of functions.
+//! Data types of this side of the ABI for the other side. A library and a host use the same table of functions.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -34,7 +34,7 @@ pub(crate) static SHOWN: DataTypeVtable = DataTypeVtable {
 ///
 /// # Safety
 ///
-/// `this` is that of [`SHOWN`].
+/// `this` comes from [`hand_over`].
 unsafe fn shown<'a>(this: *const c_void) -> &'a Arc<dyn DataType> {
     // SAFETY: as this function requires.
     unsafe { held(this) }
@@ -69,7 +69,7 @@ pub(crate) fn linked() -> Result<&'static Registry, Failure> {
 }
 
 unsafe extern "C" fn retain(this: *const c_void) -> *mut c_void {
-    // SAFETY: `this` is that of the table.
+    // SAFETY: `this` comes from `hand_over`.
     hand_over(unsafe { shown(this) }.clone()).this
 }
 

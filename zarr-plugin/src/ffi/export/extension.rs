@@ -1,4 +1,4 @@
-//! Generic extensions of this library for the other side.
+//! Generic extensions of this library for its host.
 
 use std::ffi::c_void;
 
@@ -10,7 +10,7 @@ use crate::abi::{Buf, Creation, ExtensionVtable};
 use crate::ffi::creation::with_creation;
 use crate::ffi::{borrowed_items, put};
 
-/// `context` is an [`ExtensionPlugin`].
+/// The functions of a generic extension of this library. `context` is an [`ExtensionPlugin`].
 pub(crate) static EXTENSIONS: ExtensionVtable =
     ExtensionVtable { struct_size: size_of::<ExtensionVtable>(), create: Some(create_extension) };
 

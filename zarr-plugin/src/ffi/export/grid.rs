@@ -1,4 +1,4 @@
-//! Chunk grids of this library for the other side.
+//! Chunk grids of this library for its host.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::abi::{self, Buf, ChunkGridVtable, Creation};
 use crate::ffi::creation::with_creation;
 use crate::ffi::{Failure, borrowed_items, put};
 
-/// `this` is an `Arc<dyn ChunkGrid>`, `context` a [`ChunkGridPlugin`].
+/// The functions of a chunk grid of this library. `this` is an `Arc<dyn ChunkGrid>`, `context` a [`ChunkGridPlugin`].
 pub(crate) static CHUNK_GRIDS: ChunkGridVtable = ChunkGridVtable {
     struct_size: size_of::<ChunkGridVtable>(),
     create: Some(create_grid),

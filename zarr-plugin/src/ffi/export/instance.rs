@@ -1,4 +1,4 @@
-//! The result of `create` of a codec of this side.
+//! The result of `create` for a codec of this side of the ABI.
 
 use zarr_spec::{Codec, CodecChain, Value, json};
 

@@ -1,4 +1,4 @@
-//! Chunk key encodings of this library for the other side.
+//! Chunk key encodings of this library for its host.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::ffi::creation::with_creation;
 use crate::ffi::output::write_output;
 use crate::ffi::{Failure, borrowed_items, borrowed_text};
 
-/// `this` is an `Arc<dyn ChunkKeyEncoding>`, `context` a [`ChunkKeyEncodingPlugin`].
+/// The functions of a chunk key encoding of this library. `this` is an `Arc<dyn ChunkKeyEncoding>`, `context` a
+/// [`ChunkKeyEncodingPlugin`].
 pub(crate) static CHUNK_KEY_ENCODINGS: ChunkKeyEncodingVtable = ChunkKeyEncodingVtable {
     struct_size: size_of::<ChunkKeyEncodingVtable>(),
     create: Some(create_key_encoding),

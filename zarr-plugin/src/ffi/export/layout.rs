@@ -1,4 +1,4 @@
-//! Memory layouts of this library for the other side.
+//! Memory layouts of this library for its host.
 
 use std::ffi::c_void;
 

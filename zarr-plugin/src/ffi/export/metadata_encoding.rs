@@ -1,4 +1,4 @@
-//! Metadata encodings of this library for the other side.
+//! Metadata encodings of this library for its host.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::abi::{self, Buf, Creation, MetadataEncodingVtable, Str};
 use crate::ffi::creation::with_creation;
 use crate::ffi::{Failure, borrowed, parse, put};
 
-/// `this` is an `Arc<dyn MetadataEncoding>`, `context` a [`MetadataEncodingPlugin`].
+/// The functions of a metadata encoding of this library. `this` is an `Arc<dyn MetadataEncoding>`, `context` a
+/// [`MetadataEncodingPlugin`].
 pub(crate) static METADATA_ENCODINGS: MetadataEncodingVtable = MetadataEncodingVtable {
     struct_size: size_of::<MetadataEncodingVtable>(),
     create: Some(create_metadata_encoding),

@@ -1,4 +1,5 @@
-//! Stores of this side for the other side: the stores of a library, and those that a host passes to a plugin.
+//! Stores of this side of the ABI for the other side: the stores of a library, and those that a host passes to a
+//! plugin.
 
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Codecs of this side that decode subsets, for the other side.
+//! Codecs of this side of the ABI that decode subsets, for the other side.
 
 use std::ffi::c_void;
 

@@ -1,4 +1,4 @@
-//! Storage transformers of this library for the other side.
+//! Storage transformers of this library for its host.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use crate::ffi::creation::with_creation;
 use crate::ffi::import::store::owned;
 use crate::ffi::{Failure, borrowed_items, borrowed_text, put};
 
-/// `this` is an `Arc<dyn WrappingTransformer>`, `context` a [`StorageTransformerPlugin`].
+/// The functions of a storage transformer of this library. `this` is an `Arc<dyn WrappingTransformer>`, `context` a
+/// [`StorageTransformerPlugin`].
 pub(crate) static STORAGE_TRANSFORMERS: StorageTransformerVtable = StorageTransformerVtable {
     struct_size: size_of::<StorageTransformerVtable>(),
     create: Some(create_transformer),

@@ -1,4 +1,4 @@
-//! Batches of requests to a store of the other side.
+//! Batches of requests to a store of the other side of the ABI.
 
 use std::collections::BTreeSet;
 use std::ffi::c_void;

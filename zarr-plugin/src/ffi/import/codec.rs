@@ -1,4 +1,4 @@
-//! Codecs of the other side: of a loaded library, or of a host.
+//! Codecs of the other side of the ABI: of a loaded library, or of a host.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -115,7 +115,7 @@ pub(super) fn run_error(origin: &str, failure: Failure, limit: usize, direction:
     }
 }
 
-/// A codec of the other side.
+/// A codec of the other side of the ABI.
 #[derive(Debug)]
 pub(super) struct ForeignCodec {
     pub(super) instance: Instance<CodecVtable>,
@@ -291,7 +291,7 @@ impl ArrayToArrayCodec for ForeignCodec {
     }
 }
 
-/// A checksum of the other side.
+/// A checksum of the other side of the ABI.
 #[derive(Debug)]
 pub(super) struct ForeignChecksum {
     pub(super) codec: ForeignCodec,
@@ -320,7 +320,7 @@ impl Checksum for ForeignChecksum {
     }
 }
 
-/// A codec of the other side whose chains this side runs.
+/// A codec of the other side of the ABI, whose chains this side runs.
 #[derive(Debug)]
 pub(super) struct ForeignComposite {
     pub(super) codec: ForeignCodec,

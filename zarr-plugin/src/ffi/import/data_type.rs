@@ -1,4 +1,4 @@
-//! Data types of the other side.
+//! Data types of the other side of the ABI.
 
 use std::borrow::Cow;
 use std::ffi::c_void;
@@ -37,7 +37,7 @@ impl Imported<DataTypeVtable> {
 /// The largest depth of nested types.
 const MAX_DEPTH: usize = 128;
 
-/// A data type of the other side.
+/// A data type of the other side of the ABI.
 #[derive(Debug)]
 pub(crate) struct Foreign {
     instance: Instance<DataTypeVtable>,
@@ -115,7 +115,7 @@ impl Foreign {
     ///
     /// # Safety
     ///
-    /// `vtable` and `this` are of the other side, and no other owner releases `this`.
+    /// The other side created `this`, a type of `vtable`, and no other owner releases it.
     unsafe fn owned(
         vtable: DataTypeVtable,
         this: *mut c_void,

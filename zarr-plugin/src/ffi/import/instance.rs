@@ -1,4 +1,4 @@
-//! The result of `create` of a codec of the other side.
+//! The result of `create` for a codec of the other side of the ABI.
 
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ pub(crate) const EMPTY_INSTANCE: CodecInstance = CodecInstance {
 ///
 /// # Safety
 ///
-/// The call filled `out`, and this side owns its content. `vtable` is that of the item, if there is one.
+/// The call filled `out`, and this side owns its content. `vtable` is the vtable of the item that created the codec, if
+/// there is one.
 pub(crate) unsafe fn made(
     mut out: CodecInstance,
     called: Result<(), Failure>,

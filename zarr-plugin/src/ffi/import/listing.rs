@@ -1,4 +1,4 @@
-//! Listings of stores of the other side.
+//! Listings of stores of the other side of the ABI.
 
 use std::ffi::c_void;
 

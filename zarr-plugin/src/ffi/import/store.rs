@@ -1,4 +1,4 @@
-//! Stores of the other side: the stores of a loaded library, and those that a host passes to a plugin.
+//! Stores of the other side of the ABI: the stores of a loaded library, and those that a host passes to a plugin.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -126,7 +126,7 @@ const MAX_COALESCE_GAP: u64 = 64 << 20;
 /// The longest version that is accepted from the other side, in bytes.
 const MAX_VERSION: usize = 256;
 
-/// A store of the other side.
+/// A store of the other side of the ABI.
 #[derive(Debug)]
 pub(super) struct ForeignStore {
     pub(super) instance: Instance<StoreVtable>,
@@ -207,7 +207,7 @@ impl ResultMemory {
     }
 }
 
-/// A lock of the other side.
+/// A lock in a store of the other side of the ABI.
 struct ForeignLock {
     held: *mut c_void,
     unlock: unsafe extern "C" fn(*mut c_void),

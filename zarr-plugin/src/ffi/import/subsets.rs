@@ -1,4 +1,4 @@
-//! Codecs of the other side that decode subsets.
+//! Codecs of the other side of the ABI that decode subsets.
 
 use std::ops::Range;
 

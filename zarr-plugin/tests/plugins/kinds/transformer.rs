@@ -23,7 +23,7 @@ const EXAMPLES: &[Example] = &[Example::draft(
 )
 .with_shape(&[4, 6])];
 
-/// The key.
+/// The configuration: the key.
 #[derive(Debug, Clone, Copy, Deserialize)]
 struct Mask {
     key: u8,
