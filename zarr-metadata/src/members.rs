@@ -139,7 +139,8 @@ impl<'a, 'p> Members<'a, 'p> {
         self.error(name, unknown_member(name, &self.known))
     }
 
-    /// Creates the error for a missing member. It names a member that may be a misspelling of it.
+    /// Creates the error for a missing member. The error also names a member of the object that may be a misspelling of
+    /// `name`.
     fn missing(&self, name: &'static str) -> DocumentError {
         let is_misspelling = |found: &&str| !self.known.contains(found) && !similar(found, [name]).is_empty();
         let reason = match self.object.keys().find(is_misspelling) {
@@ -241,10 +242,10 @@ fn length(path: &str, dimension: usize, value: &Value) -> Result<u64, DocumentEr
     }
 }
 
-/// Reads the chunk lengths of an array of `shape`.
+/// Reads the chunk lengths of an array with the shape `array`.
 ///
-/// A length of 0 along a dimension without elements is passed to `zero`. If `zero` tolerates it, the length
-/// becomes 1, so that callers can divide by it.
+/// A length of 0 along a dimension without elements is an error for `zero`. If `zero` tolerates it, the length becomes
+/// 1, so that callers can divide by it.
 pub(super) fn chunk_shape(
     path: &str,
     value: &Value,

@@ -95,7 +95,7 @@ impl<'a> Creation<'a> {
         Self { format, identifier, configuration, type_name: None, registry, reading }
     }
 
-    /// Creates the entry `document` of a document of `format`.
+    /// Creates the arguments for `document`, an entry of a metadata document of `format`.
     #[must_use]
     pub fn of(
         document: &'a ExtensionDocument,
@@ -107,7 +107,7 @@ impl<'a> Creation<'a> {
         entry.with_type_name(document.type_name.as_ref())
     }
 
-    /// Returns the entry `document` in the configuration of this entry.
+    /// Creates the arguments for `document`, an entry in the configuration of this one.
     #[must_use]
     pub fn inner(&self, document: &'a ExtensionDocument) -> Self {
         Self::of(document, self.format, self.registry, self.reading)

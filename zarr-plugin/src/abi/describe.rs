@@ -104,7 +104,7 @@ impl Wasm32Layout {
         (self.size, self.align())
     }
 
-    /// Returns the names of the members in C and their bytes.
+    /// Returns the name of each member in C, and the range of its bytes in the struct.
     pub fn members(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
         let mut end = 0_usize;
         self.members.iter().map(move |&(member, (size, align))| {
@@ -114,7 +114,7 @@ impl Wasm32Layout {
         })
     }
 
-    /// Returns the bytes of a member.
+    /// Returns the range of the bytes of a member in the struct.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Range<usize>> {
         self.members().find(|(member, _)| *member == name).map(|(_, bytes)| bytes)

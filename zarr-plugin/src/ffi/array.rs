@@ -32,7 +32,7 @@ pub(crate) fn show_array<R>(array: &ArrayRepresentation, call: impl FnOnce(*cons
             is_variable: u32::from(elements == Elements::Variable),
             reserved: 0,
             kind: kind_number(array.data_type.kind()),
-            // A unit has at most a few bytes, so that the conversion does not fail.
+            // A unit has at most a few bytes, so the conversion does not fail.
             unit_size: u32::try_from(unit_size).unwrap_or(1),
             units: units.as_ptr(),
             n_units: units.len(),

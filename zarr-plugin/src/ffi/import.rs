@@ -100,8 +100,8 @@ fn invalid(origin: &str, failure: &Failure) -> Invalid {
     Invalid::new(said_by(origin, failure))
 }
 
-/// Returns the message of a failure. It begins with `origin`, the name of the plugin; a library that calls its host
-/// passes an empty name.
+/// Returns the message of a failure, which begins with `origin`, the name of the plugin. A library that calls its host
+/// passes an empty `origin`.
 fn said_by(origin: &str, failure: &Failure) -> String {
     let verb = if failure.status == abi::PANICKED { " panicked" } else { "" };
     if origin.is_empty() { failure.message.clone() } else { format!("{origin}{verb}: {}", failure.message) }

@@ -110,7 +110,7 @@ impl LockFiles {
         Self::from_variables(variable)
     }
 
-    /// Returns the files like [`LockFiles::from_environment`], with other variables.
+    /// Returns the files like [`LockFiles::from_environment`]. `variable` returns the values of environment variables.
     #[must_use]
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());

@@ -38,8 +38,8 @@ pub struct Needs {
     pub glibc: Option<String>,
     /// The needed libraries of the compilers of the system.
     pub system: Vec<String>,
-    /// All other needed libraries, including those that needed libraries need. A library follows the libraries that it
-    /// needs.
+    /// All other needed libraries, including those that needed libraries need. In this list, a library follows the
+    /// libraries that it needs.
     pub others: Vec<Needed>,
 }
 

@@ -65,8 +65,8 @@ impl Search {
         Self::from_variables(variable)
     }
 
-    /// Returns a search like [`Search::from_environment`], with other variables. Skips paths that are not absolute,
-    /// because they are relative to the working directory.
+    /// Returns a search like [`Search::from_environment`]. `variable` returns the values of environment variables.
+    /// Skips paths that are not absolute, because they are relative to the working directory.
     #[must_use]
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let mut search = Self::nowhere();
@@ -88,7 +88,7 @@ impl Search {
         search
     }
 
-    /// Adds `path`, a folder or a manifest, before all places that are not given.
+    /// Adds `path`, a folder or a manifest that the user named: after other such places, and before all other places.
     #[must_use]
     pub fn given(mut self, path: impl AsRef<Path>) -> Self {
         let place = SearchPlace { source: Source::Given, path: path.as_ref().to_owned() };

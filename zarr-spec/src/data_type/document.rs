@@ -187,7 +187,7 @@ fn draft_name(text: &str) -> Result<DataTypeDocument, Invalid> {
             ..named
         });
     }
-    // The registry also knows their ids in v2, where another member declares the byte order.
+    // An id of v2, such as `i4`, is not a name of the draft, but the registry would find its plugin.
     let is_id = text.trim_end_matches(|digit: char| digit.is_ascii_digit()).len() == 1
         && text.starts_with(['b', 'i', 'u', 'f', 'c', 'm', 'M', 'O', 'S', 'U', 'V']);
     if is_id || text.starts_with("O/") {

@@ -21,7 +21,7 @@ pub struct Capabilities {
     pub listable: bool,
     /// `erase`, `erase_values`, `erase_prefix`.
     pub erasable: bool,
-    /// `set_if`; then reads with [`GetOptions::for_update`] return versions.
+    /// `set_if`. If true, reads with [`GetOptions::for_update`] return versions.
     pub conditional_set: bool,
     /// `erase_if`. Some services have only `set_if`.
     pub conditional_erase: bool,

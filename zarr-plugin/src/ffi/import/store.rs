@@ -182,8 +182,8 @@ impl ResultMemory {
         &raw mut self.result
     }
 
-    /// Returns the size and the version of the value, after a check that the call wrote as many bytes as it should:
-    /// `written` is their number.
+    /// Returns the size and the version of the value. Fails if `written`, the number of bytes that the call wrote, is
+    /// not the number of bytes of the value in `range`.
     pub(super) fn found(
         &self,
         range: ByteRange,

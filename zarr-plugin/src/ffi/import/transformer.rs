@@ -48,8 +48,8 @@ impl Imported<StorageTransformerVtable> {
     }
 }
 
-/// Returns the codecs of a shard index of the draft: `uint64`, little endian. Both numbers of a missing chunk are 2^64
-/// - 1.
+/// Returns the codecs of a shard index of the draft: `uint64`, little endian. Both numbers of a missing chunk have all
+/// bits set.
 fn index_codecs(creation: &Creation<'_>, chunks_per_shard: &[u64]) -> Result<CodecChain, Failure> {
     let &Creation { registry, reading, .. } = creation;
     let (data_type, _) = registry.data_type(Format::V3, &DataTypeDocument::named("uint64"), reading)?;
