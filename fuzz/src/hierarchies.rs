@@ -23,7 +23,7 @@ const ARRAYS: usize = 8;
 const ALONG: u64 = 9;
 const ELEMENTS: u64 = 1 << 12;
 
-/// The largest element that is read, in bytes. Memory for larger elements would be the fault of the caller.
+/// The largest element that is read, in bytes. Reading larger elements could exceed the memory limit without a fault.
 const ELEMENT_SIZE: usize = 1 << 12;
 
 static CONTEXTS: LazyLock<[Context; 3]> = LazyLock::new(|| {

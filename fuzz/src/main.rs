@@ -1,7 +1,7 @@
 //! Runs fuzz targets: `zarr-fuzz TARGET FILE…` replays inputs.
 //!
-//! In a build of `cargo xtask fuzz`, it is libFuzzer instead: the variable `ZARR_FUZZ_TARGET` names the target, and
-//! `ZARR_FUZZ_SEEDS` a folder to which the seeds are written first.
+//! In a build of `cargo xtask fuzz`, the program is libFuzzer instead: the variable `ZARR_FUZZ_TARGET` names the
+//! target, and `ZARR_FUZZ_SEEDS` a folder to which the seeds are written first.
 
 #![cfg_attr(fuzzing, no_main)]
 

@@ -104,7 +104,7 @@ fn run_verb<const N: usize>(arguments: [&OsStr; N]) {
     }
 }
 
-/// Waits for the program. Returns its messages and its status, or `None` for a signal.
+/// Waits for the program. Returns its status, which is `None` after a signal, and its messages.
 fn ended(command: &mut Command, arguments: &[&OsStr]) -> io::Result<(Option<i32>, String)> {
     let mut messages = tempfile::tempfile()?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(messages.try_clone()?);

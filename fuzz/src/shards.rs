@@ -23,7 +23,7 @@ const ARRAYS: [(&str, &str, &str); 7] = [
     ("meta/a.array.json", DRAFT, "data/a/c0/0"),
 ];
 
-/// Builds the `zarr.json` of an array of 4 × 6 elements in one shard, with these parts.
+/// Builds the `zarr.json` of an array of 4 × 6 elements in one shard, with a data type, a fill value and codecs.
 macro_rules! v3 {
     ($data_type:literal, $fill_value:literal, $codecs:literal) => {
         concat!(

@@ -5,7 +5,7 @@
 //! split into one stream for each byte of an element, so that each stream holds the bytes of one position. A stream is
 //! its size as `u32`, followed by its bytes. They are uncompressed if their size is the decoded size.
 //!
-//! The encoder writes exactly the bytes that C-Blosc writes.
+//! The encoder writes exactly the bytes that C-Blosc writes, except that streams of Snappy may differ.
 //!
 //! Source: C-Blosc 1.21.
 
@@ -112,8 +112,8 @@ pub(crate) fn check(header: &Header, encoded: &[u8]) -> Result<(), String> {
 /// Bytes to reserve for each encoded byte before decoding.
 const USUAL_RATIO: usize = 16;
 
-/// Reserves all `size` bytes if the caller expects exactly that size, or if the encoded size makes it
-/// plausible. Memory that grows block by block is copied each time.
+/// Reserves all `size` bytes if the caller expects exactly that size, or if the encoded size makes it plausible. Memory
+/// that grows block by block is copied each time it grows.
 fn reserve(size: usize, stored: usize, decoded: &mut Output<'_>) -> Result<(), LimitExceeded> {
     let plausible = stored.saturating_mul(USUAL_RATIO).min(size);
     decoded.spare(if size == decoded.remaining() { size } else { plausible }).map(drop)
@@ -134,8 +134,7 @@ impl Decoder {
         Self { inner: Decompressors::new(), decoded: Vec::new(), streams: Vec::new(), scratch: Vec::new() }
     }
 
-    /// Decodes a buffer with a parsed `header` and appends its bytes to `decoded`. Only those of `range` are
-    /// valid.
+    /// Decodes a buffer with a parsed `header` and appends its bytes to `decoded`. Only the bytes of `range` are valid.
     ///
     /// Memory grows block by block, unless the declared size is exactly the remaining space. A false size
     /// therefore causes an allocation of at most a fixed multiple of the encoded size.

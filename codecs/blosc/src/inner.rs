@@ -26,7 +26,7 @@ pub(crate) fn largest_decoded_size(number: u8, size: usize) -> usize {
     match number {
         // Each byte that continues a length adds at most 255.
         number::BLOSCLZ | number::LZ4 => size.saturating_mul(255),
-        // A copy of at most 64 bytes takes three.
+        // A copy of at most 64 bytes takes three bytes.
         number::SNAPPY => size.saturating_mul(22),
         // A copy of at most 258 bytes takes two bits.
         number::ZLIB => size.saturating_mul(1032),
@@ -39,7 +39,7 @@ pub(crate) fn largest_decoded_size(number: u8, size: usize) -> usize {
 /// Compressors, each created when it is first needed.
 pub(crate) struct Compressors {
     snappy: Encoder,
-    /// The output of Snappy, which needs more space than a stream has.
+    /// The output of Snappy, whose encoder needs more space than a stream may take.
     roomy: Vec<u8>,
     zstd: Option<CCtx<'static>>,
 }
@@ -59,8 +59,8 @@ impl Compressors {
         }
     }
 
-    /// Compresses one stream to the start of `encoded`, with the parameters that C-Blosc uses for `level`.
-    /// Returns the encoded size, or `None` if `encoded` is too small or the compressor is not available here.
+    /// Compresses one stream to the start of `encoded`, with the parameters that C-Blosc uses for `level`. Returns the
+    /// encoded size, or `None` if `encoded` is too small or this crate does not call the compressor.
     pub(crate) fn compress(
         &mut self,
         compressor: Compressor,
@@ -99,7 +99,7 @@ impl Decompressors {
         Self { snappy: Decoder::new(), zlib: None, zstd: None }
     }
 
-    /// Returns whether the inner format is decompressed here. Otherwise C-Blosc has to decode the whole buffer.
+    /// Returns whether this crate decompresses the inner format. Otherwise C-Blosc has to decode the whole buffer.
     pub(crate) fn knows(number: u8) -> bool {
         matches!(number, number::LZ4 | number::SNAPPY | number::ZLIB | number::ZSTD)
     }

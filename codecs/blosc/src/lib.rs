@@ -3,10 +3,10 @@
 //! Bytes to bytes. A buffer is at most 16 bytes longer than its content, which has at most 2^31 - 17 bytes.
 //! Decoding depends only on the header of the buffer; the configuration is used for encoding.
 //!
-//! This crate encodes and decodes the buffers itself, block by block in reused memory, and calls the
-//! compressors that C-Blosc is built with. The result is identical to that of C-Blosc. C-Blosc handles whole
-//! buffers in two cases: BloscLZ, its own compressor, and compression by zlib. Snappy comes from a Rust crate,
-//! because its library is written in C++ and would require another compiler.
+//! This crate encodes and decodes the buffers itself, block by block in reused memory, and calls the compressors that
+//! C-Blosc is built with. The result is identical to that of C-Blosc, except that streams of Snappy may differ. C-Blosc
+//! handles whole buffers in two cases: BloscLZ, its own compressor, and compression by zlib. Snappy comes from a Rust
+//! crate, because the original library is written in C++ and would require another compiler.
 //!
 //! v2, the draft and `numcodecs.blosc` take the element size from the array; final v3 stores it in the
 //! configuration.
@@ -175,7 +175,7 @@ impl Compressor {
         }
     }
 
-    /// Returns the name in C-Blosc, if that encodes the whole buffer.
+    /// Returns the name in C-Blosc, if C-Blosc encodes the whole buffer.
     fn library_name(self) -> Option<&'static CStr> {
         match self {
             Self::BloscLz => Some(c"blosclz"),
@@ -217,7 +217,7 @@ impl BytesToBytesCodec for Blosc {
         self.decompress(&header, encoded, 0..header.size as usize, decoded)
     }
 
-    /// Blocks are independent. Buffers that C-Blosc decodes are decoded completely.
+    /// Decodes only the blocks that contain `range`, or the whole buffer if C-Blosc has to decode it.
     fn decode_range(&self, encoded: &[u8], range: Range<usize>, decoded: &mut Output<'_>) -> CodecResult {
         let header = Header::parse(encoded)?;
         range_within(&range, header.size as usize)?;
@@ -275,7 +275,7 @@ impl Blosc {
         Ok(())
     }
 
-    /// Decodes the number of bytes that the header declares. Only those of `range` are valid.
+    /// Appends the number of bytes that the header declares. Only the bytes of `range` are valid.
     fn decompress(
         &self,
         header: &Header,

@@ -1,4 +1,5 @@
-//! The `conditional` codec of Zarr: applies a list of codecs per chunk, and records which ones.
+//! The `conditional` codec of Zarr: applies codecs of a list only to the chunks that they make smaller, and records
+//! which ones it applied.
 //!
 //! Bytes to bytes. A chunk starts with `header_bits / 8` bytes, little endian: bit `i` is set if codec `i` of
 //! the list was applied. Decoding applies the inverses in reverse order.

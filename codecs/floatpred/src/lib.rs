@@ -60,7 +60,8 @@ pub struct Floatpred {
 }
 
 impl Floatpred {
-    /// Creates the codec for elements of `data_type`, rows of `axis` and bytes at a `distance`.
+    /// Creates the codec for elements of `data_type`, with rows of `axis` and differences from the byte `distance`
+    /// before.
     ///
     /// # Errors
     ///

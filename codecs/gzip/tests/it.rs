@@ -37,7 +37,8 @@ fn gz(bytes: &[u8]) -> Vec<u8> {
     encode(&v3(1), &plain(), bytes).unwrap()
 }
 
-/// Written by `printf abc | gzip -n`, GNU gzip 1.12; the others by numcodecs 0.17.1 at levels -1, 0, 1 and 9.
+/// The first was written by `printf abc | gzip -n`, GNU gzip 1.12; the others by numcodecs 0.17.1 at levels -1, 0, 1
+/// and 9.
 const STREAMS: &[(&str, &str)] = &[
     ("1f8b08000000000000034b4c4a0600c241243503000000", "616263"),
     ("1f8b08006388006b00ff03000000000000000000", ""),

@@ -12,7 +12,7 @@ const SIGNATURE: &[u8] = b"\0\0\0\x0cjP  \r\n\x87\n";
 /// The color space sYCC.
 const SYCC: u32 = 18;
 
-/// The color in the definition of a channel that does not belong to a color.
+/// The number of the color in a channel definition, if the channel does not belong to a color.
 const NO_COLOR: u16 = u16::MAX;
 
 /// Returns the codestream of an image.

@@ -7,7 +7,7 @@
 //!
 //! Palettes, color profiles, the color space sYCC, reordered channels and subsampled components are not supported.
 //!
-//! OpenJPEG decodes the images. Before, the header is compared with the chunk. An image whose header needs much more
+//! OpenJPEG decodes the images, after their headers were compared with the chunk. An image whose header needs much more
 //! memory than its samples is refused, for example if it has a tile for each sample.
 //!
 //! | member | meaning |

@@ -19,7 +19,7 @@ const RUN_BITS: [u32; 32] =
 /// Maximum of the correction of a prediction.
 const MAX_CORRECTION: i32 = 127;
 
-/// A line of a component and the line above it. The first and the last sample are outside of the image.
+/// A line of a component and the line above it. The first and the last sample of each line are outside of the image.
 #[derive(Debug)]
 pub(crate) struct Lines {
     above: Vec<i32>,
@@ -45,7 +45,7 @@ impl Lines {
         self.current[0] = self.above[1];
     }
 
-    /// Returns the samples to the left of a position, above it, to the left above it and to the right above it.
+    /// Returns the samples left of a position, above it, above left and above right.
     fn around(&self, at: usize) -> Around {
         Around {
             left: self.current[at - 1],
@@ -182,7 +182,8 @@ impl<'s> Scan<'s> {
         Ok(self.reconstructed(prediction, sign * error))
     }
 
-    /// Decodes a run, and the samples that end it before the end of the line. Returns the position after them.
+    /// Decodes a run and, unless the run reaches the end of the line, the samples that follow it. Returns the position
+    /// after these.
     fn run(&mut self, components: &mut [Lines], at: usize, width: usize) -> CodecResult<usize> {
         let [first, ..] = components else { return Ok(width + 1) };
         let mut run = first.run;

@@ -88,7 +88,7 @@ fn check(image: &JxlImage, expected: &Expected) -> CodecResult {
             (Sample::F32, BitDepth::FloatSample { bits_per_sample, .. }) => bits_per_sample == 32,
             _ => false,
         };
-        // `rendered` scales all channels by the same number.
+        // `rendered` scales all channels by the same number, so their depths must be equal.
         if !is_expected || depth != header.bit_depth {
             return Err(CodecError::corrupt(format!(
                 "samples are {depth:?}; expected {:?}",

@@ -69,7 +69,7 @@ pub(crate) fn encode<T: Pixel>(
 ///
 /// # Errors
 ///
-/// [`CodecError::Corrupt`] also for an image of other dimensions or another data type.
+/// [`CodecError::Corrupt`] for a damaged image, and for an image of other dimensions or another data type.
 pub(crate) fn decode<T: Pixel>(image: ImageShape, encoded: &[u8], room: &mut [u8]) -> CodecResult {
     let found = decode_info(encoded).map_err(CodecError::corrupt)?;
     image.check(found.height as usize, found.width as usize, found.depth as usize)?;

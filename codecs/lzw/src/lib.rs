@@ -1,9 +1,9 @@
 //! The `lzw` codec: compresses each chunk like TIFF files with LZW compression.
 //!
-//! Bytes to bytes: codes of 9 to 12 bits, most significant bit first, which become longer one code earlier than
-//! in GIF. The encoded size depends on the data. Decoded bytes are bounded by the size of the chunk, and memory
-//! grows with the bytes that are decoded. A stream without an end code is corrupt; bytes after it are ignored.
-//! Streams with the least significant bit first, which libraries wrote before 1990, are not supported.
+//! Bytes to bytes: codes of 9 to 12 bits, most significant bit first, which become longer one code earlier than in GIF.
+//! The encoded size depends on the data. Decoded bytes are bounded by the size of the chunk, and memory grows with the
+//! bytes that are decoded. A stream without an end code is corrupt; bytes after the end code are ignored. Streams with
+//! the least significant bit first, which libraries wrote before 1990, are not supported.
 //!
 //! v2 and final v3 have the codec as `imagecodecs_lzw`; `numcodecs.imagecodecs_lzw` is also read.
 //!

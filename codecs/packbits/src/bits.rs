@@ -89,7 +89,7 @@ impl Component {
         }
     }
 
-    /// Unpacks `packed` without its first `skipped` bits, of which there are at most 7, to all of `elements`.
+    /// Skips `skipped` bits of `packed`, at most 7, and unpacks the rest to all of `elements`.
     pub(crate) fn unpack(&self, packed: &[u8], skipped: u32, elements: &mut [u8]) {
         let width = self.width();
         let mask = self.mask();

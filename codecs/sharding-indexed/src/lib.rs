@@ -70,7 +70,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Code
     Ok(Codec::Shard(Arc::new(shard(creation, &creation.parse()?, decoded)?)))
 }
 
-/// Translates the codecs of both lists by their plugins, which does not preserve tolerated deviations.
+/// Translates the codecs of both lists by their plugins. Tolerated deviations are not preserved.
 fn translate(creation: &Creation<'_>, decoded: &Representation, _to: Format) -> CodecResult<Object> {
     let read = creation.parse::<ShardingConfiguration>()?;
     let shard = shard(creation, &read, decoded)?;
@@ -105,7 +105,8 @@ fn translated_document(
     let ExtensionDocument { identifier, configuration, .. } = document;
     let mut name = identifier.clone();
     let mut configuration = configuration.clone();
-    // A codec that only the host of this library knows is not translated.
+    // If this plugin was loaded as a library, the program may know codecs that the library does not know. These are not
+    // translated.
     if creation.registry.unknown_codec(creation.format, identifier).is_none() {
         let inner = creation.inner(document);
         let translated = creation.registry.translated_codec(&inner, decoded, creation.format)?;

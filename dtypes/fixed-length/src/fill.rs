@@ -40,7 +40,7 @@ pub(crate) fn parse(
         Content::Raw => bytes.len() == size || (bytes.is_empty() && context.format == Format::V2),
     };
     if !fits {
-        // Readers of v2 agree on truncating and on padding with zeros; in other formats it is an error.
+        // Readers of v2 agree on truncating and on padding with zeros. In other formats, a wrong size is an error.
         let what = format!("fill value {json} has {} bytes; expected {size}", bytes.len());
         match context.format {
             Format::V2 => tolerate(what)?,

@@ -18,9 +18,9 @@
 //! | `float8_e5m2fnuz` | 16 | 57344 | `0x80` |
 //! | `float8_e8m0fnu` | 127 | 2^127; a power of two, unsigned, no zero | `0xff` |
 //!
-//! Each is one byte. Bits that the type does not use are 0 in memory and ignored in stored chunks. `complex_`
-//! followed by the name of a float has a real and an imaginary part: of the floats above, `bfloat16` and
-//! `float16`.
+//! Each is one byte. Bits that the type does not use are 0 in memory and ignored in stored chunks. A name `complex_`
+//! followed by `bfloat16`, `float16` or one of the names above means a number with a real and an imaginary part of this
+//! type.
 //!
 //! | format | form |
 //! |---|---|
@@ -158,7 +158,7 @@ fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
 }
 
 impl SmallFloat {
-    /// Returns the data type with this name in the registry.
+    /// Returns the data type with this name in the extension registry.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let complex = name.strip_prefix("complex_");

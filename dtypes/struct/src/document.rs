@@ -63,8 +63,8 @@ fn list(structure: &Structure, format: Format, order: &ByteOrder) -> DataTypeRes
         .collect()
 }
 
-/// Returns the type of a field in a list. In the draft, the name of a core type does not declare a byte
-/// order, but the typestring of v2 does, and readers know it too.
+/// Returns the type of a field in a list. In the draft, the name of a core type does not declare a byte order, but the
+/// typestring of v2 does, and readers accept it too.
 fn list_type(data_type: &dyn DataType, format: Format, order: &ByteOrder) -> DataTypeResult<Value> {
     let document = data_type.document(format, order)?;
     if format == Format::V2 {
