@@ -275,7 +275,7 @@ impl Blosc {
         Ok(())
     }
 
-    /// Appends the number of bytes that the header declares. Only the bytes of `range` are valid.
+    /// Appends memory of the size that the header declares. Only the bytes of `range` in it are valid.
     fn decompress(
         &self,
         header: &Header,

@@ -11,7 +11,7 @@ use blosc_src::{blosc_cbuffer_validate, blosc_compress_ctx, blosc_decompress_ctx
 
 use crate::{Settings, Shuffle};
 
-/// Compresses to the start of `encoded`. Returns the number of bytes there, or the status of the library.
+/// Compresses to the start of `encoded`. Returns the number of bytes there, or the status of the library if it fails.
 pub(crate) fn compress(
     compressor: &CStr,
     settings: &Settings,
@@ -42,7 +42,7 @@ pub(crate) fn compress(
     size(answer, encoded.len())
 }
 
-/// Decompresses to the start of `decoded`. Returns the number of bytes there, or the status of the library.
+/// Decompresses to the start of `decoded`. Returns the number of bytes there, or the status of the library if it fails.
 pub(crate) fn decompress(encoded: &[u8], decoded: &mut [u8]) -> Result<usize, c_int> {
     if !is_whole(encoded) {
         return Err(-1);

@@ -121,7 +121,7 @@ impl Header {
         }
         self.content = match flags >> 4 {
             0 => self.content,
-            // Elements that were never written may have any value.
+            // Kind 4 marks elements that were never written. They may have any value, and are read as zeros.
             1 | 4 => Content::Zeros,
             2 => Content::NotANumber,
             3 => Content::Repeated,

@@ -157,7 +157,7 @@ fn the_smallest_floats_survive() {
     assert_eq!(tiny, bytes(&[f32::from_bits(1)]));
 }
 
-/// Compares with casts of ml_dtypes 0.6.0, and with the rules of the registry for everything else.
+/// Compares casts to `bfloat16` with ml_dtypes 0.6.0, and other casts with the rules of the registry.
 #[test]
 fn narrow_types_follow_the_same_rules() {
     let decoded =

@@ -176,7 +176,7 @@ impl SmallFloat {
         self.float.bytes() * if self.is_complex { 2 } else { 1 }
     }
 
-    /// Returns raw bits of the same size.
+    /// Returns the name of raw bits of the same size.
     fn fallback(&self) -> &'static str {
         match self.size() {
             1 => "r8",
