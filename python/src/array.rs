@@ -23,7 +23,7 @@ use crate::strings::StringBuffer;
 #[derive(Debug)]
 pub(crate) struct ArrayHandle {
     current: RwLock<Array>,
-    /// Locked by calls that replace `current`, so that none of them is lost.
+    /// Locked by calls that replace `current`, so that no change is lost.
     changing: Mutex<()>,
     process: u32,
     /// Counts the chunks of all calls; set by [`ArrayHandle::with_progress`].
@@ -199,7 +199,8 @@ impl ArrayHandle {
         self.run_long(py, is_long, |array| array.write(selection, source.bytes()))
     }
 
-    /// Writes elements of a variable size: an array of strings, or a list of `str`, `bytes`, or `None` for missing ones.
+    /// Writes elements of a variable size: an array of strings, or a list of `str`, `bytes`, or `None` for missing
+    /// ones.
     fn write_list(
         &self,
         py: Python<'_>,

@@ -26,8 +26,8 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| internal_error(&*panic))
 }
 
-/// Runs `work` on another thread. Meanwhile, this thread handles signals and calls `report` with the number of chunks that
-/// are done and planned.
+/// Runs `work` on another thread. Meanwhile, this thread handles signals and calls `report` with the number of chunks
+/// that are done and planned.
 ///
 /// An exception of a signal handler or of `report` cancels `progress`, and is raised when `work` has ended.
 pub(crate) fn watched<T: Send>(

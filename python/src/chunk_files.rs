@@ -43,7 +43,7 @@ pub(crate) struct FilePart {
 #[pyo3(from_item_all)]
 pub(crate) struct CallerMemory<'py> {
     pub(crate) memory: Bound<'py, PyAny>,
-    /// Whether it is one element, which is read from or written to all places.
+    /// Whether the memory is a single element, which stands for every element of a part.
     pub(crate) is_scalar: bool,
     /// The dimensions of chunks that the memory does not have.
     pub(crate) dropped: Vec<usize>,
@@ -51,8 +51,8 @@ pub(crate) struct CallerMemory<'py> {
 
 /// Parts of chunks, in the form that zarr-python uses.
 pub(crate) struct Batch<'a, 'py> {
-    /// Tuples of a path in a store, the description of a chunk, a selection of the chunk, a selection of the memory, and whether
-    /// the chunk is complete.
+    /// Tuples of a path in a store, the description of a chunk, a selection of the chunk, a selection of the memory,
+    /// and whether the chunk is complete.
     pub(crate) items: &'a Bound<'py, PyList>,
     pub(crate) memory: &'a CallerMemory<'py>,
     pub(crate) view: &'a View,

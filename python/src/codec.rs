@@ -26,8 +26,8 @@ pub(crate) struct CodecHandle {
     memory: u64,
 }
 
-/// Data types and shapes that a codec is tried with, because its kind is known only after it was created. The last one is
-/// an image in colors.
+/// Data types and shapes that a codec is tried with, because its kind is known only after it was created. The last one
+/// is an image in colors.
 const TRIED: [(&str, &[u64]); 12] = [
     ("uint8", &[1]),
     ("uint8", &[1, 1]),

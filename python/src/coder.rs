@@ -137,8 +137,8 @@ impl ChunkCoder {
         Ok(list)
     }
 
-    /// Decodes parts of chunks into `views`, which have the size of the parts. A result is whether the value exists, or an
-    /// exception. The views of missing values do not change.
+    /// Decodes parts of chunks into `views`, which have the size of the parts. A result is whether the value exists, or
+    /// an exception. The views of missing values do not change.
     fn decode_into<'py>(
         &self,
         py: Python<'py>,
@@ -168,16 +168,16 @@ impl ChunkCoder {
         Ok(list)
     }
 
-    /// Returns whether [`ChunkCoder::read_parts`] reads elements of this type. Some types have several stored forms of one
-    /// element.
+    /// Returns whether [`ChunkCoder::read_parts`] reads elements of this type. It does not if one element may have
+    /// several stored forms.
     #[getter]
     fn reads_parts(&self) -> bool {
         let data_type = self.array.data_type();
         data_type.elements().size().is_some() && !data_type.settles()
     }
 
-    /// Reads parts of files in `folder` into `memory`, in the form that zarr-python uses; see [`Batch`]. A result is whether the file
-    /// exists, or `None` if the part is not a box and was not read.
+    /// Reads parts of files in `folder` into `memory`, in the form that zarr-python uses; see [`Batch`]. A result is
+    /// whether the file exists, or `None` if the part is not a box and was not read.
     fn read_parts<'py>(
         &self,
         folder: &str,
@@ -233,8 +233,8 @@ impl ChunkCoder {
         PyList::new(py, results)
     }
 
-    /// Encodes whole chunks: arrays of any strides, or lists of elements of a variable size. A result is bytes, `None` if the
-    /// chunk should not be stored, or an exception.
+    /// Encodes whole chunks: arrays of any strides, or lists of elements of a variable size. A result is bytes, `None`
+    /// if the chunk should not be stored, or an exception.
     fn encode<'py>(&self, py: Python<'py>, chunks: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyList>> {
         check_process(self.process)?;
         let chunks = chunks.iter().map(Decoded::new).collect::<PyResult<Vec<_>>>()?;
@@ -262,8 +262,8 @@ impl ChunkCoder {
         vec![0; self.shape.len()]
     }
 
-    /// Opens a folder for one call, because a program may move folders between calls. zarr-python takes no locks, so neither
-    /// does this store.
+    /// Opens a folder for one call, because a program may move folders between calls. zarr-python takes no locks, so
+    /// neither does this store.
     fn files(&self, folder: &str) -> PyResult<Arc<dyn Store>> {
         let path = json::quoted(folder);
         let description = format!(r#"{{"type": "filesystem", "locking": "none", "path": {path}}}"#);
@@ -309,7 +309,7 @@ impl ChunkCoder {
     }
 }
 
-/// Returns the exception of a part, which names its file.
+/// Returns the exception for a part. The exception names the file of the part.
 fn part_exception(batch: &Bound<'_, PyList>, error: &PartError) -> PyErr {
     let PartError { position, error } = error;
     let path = batch.get_item(*position).and_then(|item| item.get_item(0)).and_then(|path| path.str());

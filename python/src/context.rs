@@ -36,8 +36,8 @@ pub(crate) struct ContextOptions {
 
 /// Returns the context of this process with `options`.
 ///
-/// A forked process gets a new context, because the threads of its parent do not exist there. The caller holds the global interpreter
-/// lock, so no process is forked while the mutex is locked.
+/// A forked process gets a new context, because the threads of its parent do not exist there. The caller holds the
+/// global interpreter lock, so no process is forked while the mutex is locked.
 pub(crate) fn context(options: ContextOptions) -> PyResult<Context> {
     let mut shared = shared();
     let shared = Shared::of_this_process(&mut shared)?;
@@ -49,8 +49,8 @@ pub(crate) fn context(options: ContextOptions) -> PyResult<Context> {
     Ok(context.with_mode(if options.is_strict { Mode::Strict } else { Mode::Lenient }))
 }
 
-/// Locks the shared context. While this thread waits, it does not hold the global interpreter lock, which the thread that creates
-/// the context may need for a warning.
+/// Locks the shared context. While this thread waits, it does not hold the global interpreter lock, which the thread
+/// that creates the context may need for a warning.
 fn shared() -> MutexGuard<'static, Option<Shared>> {
     Python::attach(|py| SHARED.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
 }

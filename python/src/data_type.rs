@@ -77,8 +77,8 @@ fn failed(error: &DataTypeError) -> PyErr {
     raise(class, &error.to_string())
 }
 
-/// Describes a data type: `name`, `size` in bytes or `None`, `has_byte_order`, `fields` or `None`, and `optional`, the type
-/// of present elements, or `None`.
+/// Describes a data type: `name`, `size` in bytes or `None`, `has_byte_order`, `fields` or `None`, and `optional`, the
+/// type of present elements, or `None`.
 pub(crate) fn description<'py>(py: Python<'py>, data_type: &dyn DataType) -> PyResult<Bound<'py, PyDict>> {
     let members = PyDict::new(py);
     members.set_item("name", data_type.name())?;

@@ -25,8 +25,8 @@ pub(crate) struct ElementBuffer {
     _elements: ElementArray,
 }
 
-// SAFETY: it owns the memory at `start`, as a `Box<[u8]>` does, and passes its address only to Python, whose rules for
-// shared memory are those of NumPy.
+// SAFETY: the buffer owns the memory at `start`, as a `Box<[u8]>` does, and passes its address only to Python, whose
+// rules for shared memory are those of NumPy.
 unsafe impl Send for ElementBuffer {}
 // SAFETY: as above; its fields do not change.
 unsafe impl Sync for ElementBuffer {}
@@ -72,8 +72,8 @@ impl Source {
         if self.0.len_bytes() == 0 {
             return &[];
         }
-        // SAFETY: the buffer is contiguous, and its owner keeps the memory until the buffer is released. If Python code
-        // writes to it at the same time, the bytes that are read are unspecified, as they are with NumPy.
+        // SAFETY: the buffer is contiguous, and its owner retains the memory until the buffer is released. If Python
+        // code writes to it at the same time, the bytes that are read are unspecified, as they are with NumPy.
         unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast::<u8>(), self.0.len_bytes()) }
     }
 }
@@ -84,8 +84,8 @@ pub(crate) fn copy_bytes(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
 }
 
 /// Returns the offsets and the payload of elements of a variable size: an array of strings of NumPy, or a list of `str`
-/// or `bytes`. In a list of an optional type, `None` is a missing element; each other element is preceded by a byte that
-/// marks it as present.
+/// or `bytes`. In a list of an optional type, `None` is a missing element; each other element is preceded by a byte
+/// that marks it as present.
 pub(crate) fn variable_elements(elements: &Bound<'_, PyAny>, is_optional: bool) -> PyResult<Vec<u8>> {
     if let Some(strings) = StringArray::of(elements)? {
         let collected = detached(elements.py(), move || strings.offsets_and_payload())?;

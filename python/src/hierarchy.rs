@@ -141,7 +141,7 @@ impl HierarchyHandle {
     }
 
     /// Changes attributes of a group: sets the members of `changed` and removes the names in `removed`. If `replace` is
-    /// true, all others are removed. Returns all attributes.
+    /// true, all other attributes are removed. Returns all attributes.
     fn update_group_attributes(
         &self,
         py: Python<'_>,

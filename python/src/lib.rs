@@ -2,9 +2,9 @@
 //!
 //! The module has classes for a hierarchy, an array, the elements and strings that a read returns, and the progress of
 //! calls. A coder of single chunks, single codecs and data types are for zarr-python. Functions run the command line,
-//! copy hierarchies, and add codecs of Python packages. The code for NumPy (data types, indexing, broadcasting) is written
-//! in Python, in `zarr_kit/`. It calls these classes with resolved selections. The global interpreter lock is released
-//! during all work.
+//! copy hierarchies, and add codecs of Python packages. The code for NumPy (data types, indexing, broadcasting) is
+//! written in Python, in `zarr_kit/`. This code calls the classes with resolved selections. The global interpreter lock
+//! is released during all work.
 
 mod archive;
 mod array;

@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 
 /// Counts the chunks of calls, and cancels them.
 ///
-/// Calls pass the number of chunks that are done and planned to `report`, several times per second and at the end. They do
-/// so on the thread of the caller. An exception of `report` cancels the call.
+/// Calls pass the number of chunks that are done and planned to `report`, several times per second and at the end, on
+/// the thread of the caller. An exception of `report` cancels the call.
 #[pyclass(frozen, name = "Progress", module = "zarr_kit._engine")]
 #[derive(Debug)]
 pub(crate) struct ProgressHandle {

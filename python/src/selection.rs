@@ -44,7 +44,7 @@ pub(crate) fn element_index(key: &Bound<'_, PyAny>, shape: &[u64]) -> Option<Vec
 }
 
 fn index(part: &Bound<'_, PyAny>, length: u64) -> Option<DimensionSelection> {
-    // Exact, because `bool` is a subclass of `int`, and selects as a mask.
+    // The cast is exact, because `bool` is a subclass of `int` but selects as a mask.
     let value: i64 = part.cast_exact::<PyInt>().ok()?.extract().ok()?;
     let index = match u64::try_from(value) {
         Ok(index) => index,

@@ -18,16 +18,16 @@ pub(crate) struct ViewPart {
     /// The distance in bytes from the first element of the view to the first element of the box.
     offset: isize,
     counts: Vec<usize>,
-    /// The distances of neighbours in bytes.
+    /// The distance between neighbouring elements in bytes, per axis.
     strides: Vec<isize>,
 }
 
 /// One dimension of a copy.
 struct Axis {
     count: usize,
-    /// The distance in bytes of two elements in the memory of the view.
+    /// The distance in bytes between neighbouring elements in the memory of the view.
     view_stride: isize,
-    /// The distance in bytes of two elements in contiguous memory.
+    /// The distance in bytes between neighbouring elements in contiguous memory.
     stride: usize,
 }
 
@@ -87,15 +87,15 @@ impl View {
         (self.0.len_bytes() >= self.0.item_size()).then_some(ViewPart { offset: 0, counts, strides })
     }
 
-    /// Returns the memory of a part, for writing; `None` if a stride is negative, or elements are repeated. Parts that exist
-    /// at the same time have no element in common.
+    /// Returns the memory of a part, for writing; `None` if a stride is negative, or elements are repeated. Parts that
+    /// exist at the same time have no element in common.
     pub(crate) fn memory(&self, part: &ViewPart) -> Option<StridedMemory<'_>> {
         if part.counts.iter().zip(&part.strides).any(|(&count, &stride)| count > 1 && stride == 0) {
             return None;
         }
         let start = NonNull::new(self.0.buf_ptr().cast::<u8>().wrapping_offset(part.offset))?;
-        // SAFETY: the view has these elements and may be written to, and other parts have other elements. If Python code
-        // accesses them at the same time, the bytes are unspecified, as they are with NumPy.
+        // SAFETY: the view has these elements and may be written to, and other parts have other elements. If Python
+        // code accesses them at the same time, the bytes are unspecified, as they are with NumPy.
         unsafe { StridedMemory::new(start, &part.counts, &part.strides, self.0.item_size()) }
     }
 
@@ -108,8 +108,8 @@ impl View {
             return None;
         }
         let start = self.0.buf_ptr().cast::<u8>().wrapping_offset(part.offset);
-        // SAFETY: the view has these elements. If Python code writes to them at the same time, the bytes that are read are
-        // unspecified, as they are with NumPy.
+        // SAFETY: the view has these elements. If Python code writes to them at the same time, the bytes that are read
+        // are unspecified, as they are with NumPy.
         Some(unsafe { slice::from_raw_parts(start, size) })
     }
 

@@ -66,8 +66,8 @@ impl Functions {
     fn find(py: Python<'_>) -> PyResult<Self> {
         let table = py.import("numpy._core._multiarray_umath")?.getattr("_ARRAY_API")?;
         let table = table.cast::<PyCapsule>()?.pointer_checked(None)?.cast::<*const c_void>();
-        // SAFETY: the capsule contains the table of NumPy, which lives as long as the process. Every version of NumPy has the
-        // function at this position.
+        // SAFETY: the capsule contains the table of NumPy, which lives as long as the process. Every version of NumPy
+        // has the function at this position.
         let abi = unsafe { transmute::<*const c_void, GetAbi>(*table.add(GET_ABI).as_ptr())() };
         if abi != ABI {
             return Err(PyTypeError::new_err(format!(
@@ -97,8 +97,8 @@ pub(crate) struct StringArray<'a> {
     _array: PhantomData<&'a ()>,
 }
 
-// SAFETY: the functions of NumPy lock the allocator. The array holds references to its memory and its data type, and none
-// of the functions needs the global interpreter lock.
+// SAFETY: the functions of NumPy lock the allocator. The array holds references to its memory and its data type, and
+// none of the functions needs the global interpreter lock.
 unsafe impl Send for StringArray<'_> {}
 
 impl<'a> StringArray<'a> {
@@ -166,7 +166,8 @@ impl Locked<'_> {
         };
         match (result, text.size) {
             (0, 0) => Some(&[]),
-            // SAFETY: NumPy returned the address and the size of a string, which are valid while the allocator is locked.
+            // SAFETY: NumPy returned the address and the size of a string, which are valid while the allocator is
+            // locked.
             (0, size) => Some(unsafe { slice::from_raw_parts(text.start, size) }),
             _ => None,
         }

@@ -8,7 +8,7 @@ pub use half::{bf16, f16};
 use crate::casts::Cast;
 use zarr_spec::data_type::{DataType, Kind};
 
-/// The type with which codecs compute.
+/// The type of the numbers that codecs compute with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "codecs calculate with every type")]
 pub enum Number {
@@ -172,7 +172,7 @@ impl AnyNumber {
 
 /// The kind of the elements of a data type, for [`Sides`](super::Sides).
 pub trait Operand: Copy + PartialEq {
-    /// Returns the kind of the elements, or `None` if they are not of this kind.
+    /// Returns the kind of the elements, or `None` if this Rust type does not describe them.
     fn of(data_type: &dyn DataType) -> Option<Self>;
 
     /// Returns the size of an element in bytes.
@@ -195,7 +195,7 @@ impl Operand for AnyNumber {
     fn of(data_type: &dyn DataType) -> Option<Self> {
         let narrow = |number, is_signed| {
             // Testing each bit with `check` determines the significant bits of a narrow integer. The sign is
-            // the last of them.
+            // the last significant bit.
             let counting = (0..8u32).take_while(|bit| data_type.check(&[1 << bit]).is_ok());
             Some(Self::Narrow(number, counting.last()? + 1 + u32::from(is_signed)))
         };

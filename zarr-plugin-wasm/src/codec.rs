@@ -171,7 +171,7 @@ pub(crate) fn translate(
     translated().map_err(|failure: Failure| codec_error(failure, &recipe.origin, true))
 }
 
-/// Returns the maximum size of encoded output, which nothing else limits, for `decoded` bytes.
+/// Returns the maximum encoded size for `decoded` bytes. Nothing else limits the output of an encoder.
 fn most_encoded(decoded: usize) -> usize {
     GUEST_MEMORY.saturating_add(decoded.saturating_mul(ENCODED_PER_BYTE))
 }

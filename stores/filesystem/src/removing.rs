@@ -86,7 +86,7 @@ impl FilesystemStore {
             return Ok(());
         }
         match sync_folder(&self.base.below(folder)) {
-            // Another process removed it, or it never existed.
+            // Another process removed the folder, or it never existed.
             Err(error) if is_absent(&error) => Ok(()),
             done => done,
         }
@@ -97,7 +97,7 @@ impl FilesystemStore {
     fn prune<'f>(&self, mut folder: &'f str) -> &'f str {
         while let Some(above) = parent(folder) {
             let path = self.base.below(folder);
-            // On systems other than Unix this would remove a link to a folder, even to a folder that is not
+            // On systems other than Unix, `remove_dir` would remove a link to a folder, even to a folder that is not
             // empty.
             if cfg!(not(unix)) && fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink()) {
                 break;

@@ -26,7 +26,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Returns the version if the file system stores times precisely: this store sets them in nanoseconds.
+    /// Returns the version if its time is precise, as this store sets it.
     pub(crate) fn precise_version(&self) -> Option<&Version> {
         self.version.as_ref().filter(|_| self.is_precise)
     }

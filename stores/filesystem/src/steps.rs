@@ -1,7 +1,7 @@
 //! The changes that the store makes to files and folders, one step each.
 //!
-//! Tests record them, and compute what a power cut between them may leave: see `simulation`. Without tests, [`note`] does
-//! nothing.
+//! Tests record them, and compute what a power cut between them may leave: see `simulation`. Without tests, [`note`]
+//! does nothing.
 
 use std::path::Path;
 

@@ -94,7 +94,8 @@ fn give_name(file: &File, handle: Option<&Handle>, path: &Path) -> io::Result<()
         _ => (CWD, path),
     };
     match linkat(file, "", folder, name, AtFlags::EMPTY_PATH) {
-        // Before Linux 6.10, only a privileged process may name the file by its descriptor. Otherwise the folder is gone.
+        // Before Linux 6.10, only a privileged process may name the file by its descriptor. Otherwise the folder is
+        // gone.
         Err(rustix::io::Errno::NOENT) => {}
         linked => return Ok(linked?),
     }

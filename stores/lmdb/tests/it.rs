@@ -15,7 +15,7 @@ use zarr_spec::store::{Backoff, Condition, Durability, GetOptions, Store, StoreP
 use zarr_spec::{ByteRange, Key, Output, Prefix, inventory};
 use zarr_store_lmdb::{LmdbDatabase, LmdbStore, Options};
 
-/// The variable with the file of a test that runs as another process.
+/// The environment variable with the path of the database, in a test that runs as another process.
 const FILE: &str = "ZARR_LMDB_TEST_PATH";
 
 /// The size of a value in bytes.

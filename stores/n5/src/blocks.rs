@@ -98,7 +98,7 @@ impl Blocks {
         Ok(Some(cropped))
     }
 
-    /// Returns the sizes of a block inside of the array.
+    /// Returns the sizes of the part of a block that is inside of the array.
     fn inside(&self, indices: &[u64], sizes: &[usize]) -> Vec<usize> {
         let ends = self.shape.iter().zip(&self.block).zip(indices).zip(sizes);
         let inside = ends.map(|(((length, block), index), size)| {

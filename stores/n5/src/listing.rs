@@ -49,7 +49,7 @@ pub(crate) fn keys<'s>(store: &'s N5Store, prefix: &Prefix) -> StoreResult<Keys<
     })))
 }
 
-/// Returns the keys of a folder, and adds its folders to those that remain. An array returns all of its keys.
+/// Returns the keys in a folder, and adds the folders in it to `remaining`. For an array, returns all keys below it.
 fn next_folder<'s>(
     store: &'s N5Store,
     folder: &Prefix,

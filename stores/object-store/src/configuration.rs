@@ -112,8 +112,8 @@ impl S3Configuration {
         opened(location, &at, built, &requests, service)
     }
 
-    /// Returns a builder with the settings of the description, the environment and the profile, in this order. The profile
-    /// needs no credentials if the program has some.
+    /// Returns a builder with the settings of the description, the environment and the profile, in this order. The
+    /// profile needs no credentials if the program has some.
     fn builder(&self, profile: &Profile, is_provided: bool) -> StoreResult<AmazonS3Builder> {
         let mut builder = AmazonS3Builder::from_env();
         if self.anonymous {

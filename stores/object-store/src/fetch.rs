@@ -98,7 +98,8 @@ impl Shared {
                 false => self.whole(part, path).await,
             };
         }
-        // The server, or an `ObjectStore` without HTTP, cannot satisfy the range. Some servers answer with an empty range.
+        // The server, or an `ObjectStore` without HTTP, cannot satisfy the range. Some servers answer with an empty
+        // range.
         if answer.status == 416 || matches!((answer.status, &error), (0 | 206, Error::Generic { .. })) {
             let state = match answer.size {
                 Some(size) => Some(Response::new(Bytes::new(), size, None)),

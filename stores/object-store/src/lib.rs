@@ -1,17 +1,17 @@
-//! Remote stores: `s3` (Amazon S3), `gs` (Google Cloud Storage), `az` (Azure Blob Storage), and `http` for
-//! read-only access to any HTTP server.
+//! Remote stores: `s3` (Amazon S3), `gs` (Google Cloud Storage), `az` (Azure Blob Storage), and `http` for read-only
+//! access to any HTTP server.
 //!
-//! A value is an object whose name is the prefix of the store followed by the key, unchanged. Opening a store
-//! does not send a request.
+//! A value is an object whose name is the prefix of the store followed by the key, unchanged. Opening a store does not
+//! send a request.
 //!
-//! **Threads.** Two threads of the store send the requests, and callers block, so the methods work inside and
-//! outside of an asynchronous runtime. Inside a runtime, call them from `spawn_blocking`. [`Store::get`] sends
-//! one request and waits; [`Store::get_many`] has up to 64 requests in flight.
+//! **Threads.** Two threads of the store send the requests, and callers block, so the methods work inside and outside
+//! of an asynchronous runtime. Inside a runtime, call them from `spawn_blocking`. [`Store::get`] sends one request and
+//! waits; [`Store::get_many`] has up to 64 requests in flight.
 //!
-//! **Failures.** Failed requests (a broken connection, `5xx`, `408`, `429`) are repeated for half a minute (`retry-seconds`),
-//! with growing random waits, or with the wait of the server's `Retry-After`. A server fails if it sends
-//! nothing for 20 seconds, or less than 4 KiB per second for half a minute. At most five redirects are
-//! followed, never from https to http; another host does not receive credentials.
+//! **Failures.** Failed requests (a broken connection, `5xx`, `408`, `429`) are repeated for half a minute
+//! (`retry-seconds`), with growing random waits, or with the wait of the server's `Retry-After`. A server fails if it
+//! sends nothing for 20 seconds, or less than 4 KiB per second for half a minute. At most five redirects are followed,
+//! never from https to http; another host does not receive credentials.
 //!
 //! **Conditions.** A server is asked once per endpoint and bucket whether it refuses writes whose condition does not
 //! hold. If not, [`Store::set_if`] is not supported. Deletions never have conditions.
@@ -21,11 +21,11 @@
 //!
 //! **Large values** are uploaded in parts, which become visible together.
 //!
-//! **Credentials** come only from the environment, and for S3 also from the files in `~/.aws`. A program may provide others
-//! with [`open_with_credentials`]. Plain HTTP servers can be read, but not listed or written.
+//! **Credentials** come only from the environment, and for S3 also from the files in `~/.aws`. A program may provide
+//! others with [`open_with_credentials`]. Plain HTTP servers can be read, but not listed or written.
 //!
-//! Opened as `s3://bucket/prefix`, `gs://…`, `az://…`, `abfs://…`, `https://…`, or as
-//! `{"type": "s3", "url": "s3://bucket/prefix", "anonymous": true, "region": "eu-west-1"}`.
+//! Opened as `s3://bucket/prefix`, `gs://…`, `az://…`, `abfs://…`, `https://…`, or as `{"type": "s3", "url":
+//! "s3://bucket/prefix", "anonymous": true, "region": "eu-west-1"}`.
 //!
 //! Source: the crate `object_store` for the services; RFC 9110 for ranges.
 

@@ -30,7 +30,8 @@ pub(crate) struct Profile {
 type Sections = BTreeMap<String, BTreeMap<String, String>>;
 
 impl Profile {
-    /// Reads the profile `name`, or that of `AWS_PROFILE`, or `default`. `variable` returns a variable of the environment.
+    /// Reads the profile `name`, or that of `AWS_PROFILE`, or `default`. `variable` returns a variable of the
+    /// environment.
     ///
     /// # Errors
     ///
@@ -144,8 +145,8 @@ fn text_of(file: &Path) -> Result<String, Invalid> {
     }
 }
 
-/// Returns the settings of a profile, with those of its services; `None` if no file has it. Credentials of the second file
-/// take precedence.
+/// Returns the settings of a profile, with those of its services; `None` if no file has it. Credentials of the second
+/// file take precedence.
 fn settings(name: &str, config: &Sections, credentials: &Sections) -> Option<BTreeMap<String, String>> {
     let in_config = match name {
         "default" => config.get("default").or_else(|| config.get("profile default")),

@@ -11,7 +11,7 @@ use crate::Shared;
 use crate::client::Seen;
 use crate::failure::failed;
 
-/// A value of this size is uploaded in parts, which are sent at the same time and repeated separately.
+/// A value of at least this size is uploaded in parts, which are sent at the same time and repeated separately.
 const LARGE: usize = 64 << 20;
 
 /// The usual size of a part.

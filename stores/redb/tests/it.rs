@@ -15,7 +15,7 @@ use zarr_spec::store::{Store, StorePlugin, get_value};
 use zarr_spec::{Prefix, inventory};
 use zarr_store_redb::{RedbDatabase, RedbStore};
 
-/// The variable with the file of a test that runs as another process.
+/// The environment variable with the path of the database, in a test that runs as another process.
 const FILE: &str = "ZARR_REDB_TEST_FILE";
 
 /// The size of a value in bytes.

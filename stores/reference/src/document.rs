@@ -140,8 +140,8 @@ impl Reading {
         Ok(number)
     }
 
-    /// Adds the references of a generator: one for each combination of its dimensions. They replace others with the same
-    /// key, as in fsspec.
+    /// Adds the references of a generator: one for each combination of its dimensions. They replace others with the
+    /// same key, as in fsspec.
     fn generate(&mut self, generator: &Value) -> Result<(), String> {
         let generator = generator.as_object().ok_or("expected an object")?;
         let text = |name: &str| generator.get(name).and_then(Value::as_str);

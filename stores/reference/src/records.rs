@@ -1,8 +1,8 @@
 //! References in Parquet files: a folder with `.zmetadata`, and files with a fixed number of references each.
 //!
-//! `.zmetadata` holds the documents of the hierarchy, which has format v2, and `record_size`, the number of references in a
-//! file. The references of array `a` are in `a/refs.0.parq`, `a/refs.1.parq` and so on, in the order of the chunks. A
-//! file is read when one of its chunks is needed. A file that does not exist has no references.
+//! `.zmetadata` holds the documents of the hierarchy, which has format v2, and `record_size`, the number of references
+//! in a file. The references of array `a` are in `a/refs.0.parq`, `a/refs.1.parq` and so on, in the order of the
+//! chunks. A file is read when one of its chunks is needed. A file that does not exist has no references.
 //!
 //! Source: `LazyReferenceMapper` of fsspec, `kerchunk.df`.
 

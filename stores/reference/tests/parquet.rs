@@ -1,7 +1,8 @@
-//! References in Parquet files that pyarrow 26.0.1 wrote, and damaged ones. `conformance/interop` reads files of kerchunk.
+//! References in Parquet files that pyarrow 26.0.1 wrote, and damaged ones. `conformance/interop` reads files of
+//! kerchunk.
 //!
-//! All files in `parquet/` have the same table: a part of `a`, bytes, the whole file `d/b`, the whole file `a`, a part of
-//! `a`, and nothing.
+//! All files in `parquet/` have the same table: a part of `a`, bytes, the whole file `d/b`, the whole file `a`, a part
+//! of `a`, and nothing.
 
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 

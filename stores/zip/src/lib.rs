@@ -19,8 +19,8 @@
 //!
 //! The first change of a local archive copies it to a temporary file next to it. A commit completes this file, waits
 //! until it is on the disk, and gives it the name of the archive. Until then, all other programs read the old archive,
-//! also if the process is killed. One program can change an archive at a time. New values are not compressed. Those that
-//! replace old ones leave unused bytes in the archive; [`pack`] writes one without.
+//! also if the process is killed. One program can change an archive at a time. New values are not compressed. New values
+//! that replace old ones leave unused bytes in the archive; [`pack`] writes an archive without them.
 //!
 //! Source: APPNOTE.TXT 6.3.10 of PKWARE. [`pack`] writes entries in the order of RFC-9 of OME-Zarr.
 

@@ -113,8 +113,8 @@ pub(crate) fn get_many<'a>(
     Box::new(done.into_iter().chain(ranged).chain(alone))
 }
 
-/// Returns the request for the range that contains a part, its offset and its size; `None` if one range is not enough
-/// or too large.
+/// Returns the request for a range that contains a part, with the offset and the size of the range. `None` if one range
+/// is not enough or is too large.
 fn range_of(archive: &StoredArchive, wanted: &Wanted<'_>) -> Option<(Request, u64, usize)> {
     let Wanted { entry, part, .. } = wanted;
     let needed = entry.needed(part);

@@ -6,8 +6,8 @@ use zarr_spec::{Key, KeyError};
 
 use crate::directory::{Entry, Layout};
 
-/// The modification time of every entry, as DOS represents it: the first day of 1980. A constant makes archives of equal
-/// values identical.
+/// The modification time of every entry, as DOS represents it: the first day of 1980. A constant makes archives of
+/// equal values identical.
 const EARLIEST: [u8; 4] = [0, 0, 0x21, 0];
 
 /// The flag of a name in UTF-8.
@@ -107,7 +107,8 @@ fn size_of_record(bytes: &[u8]) -> Option<usize> {
     Some(RECORD + number(28)? + number(30)? + number(32)?)
 }
 
-/// Appends the end of a directory of `count` records, which begins at `start` of the archive and at the start of `to`.
+/// Appends the end of a directory of `count` records. `to` contains the whole directory, which begins at byte `start`
+/// of the archive.
 pub(crate) fn put_end(to: &mut Vec<u8>, start: u64, count: u64, layout: &Layout) {
     let size = to.len() as u64;
     let end = start + size;

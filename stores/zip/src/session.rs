@@ -213,7 +213,7 @@ impl Session {
         Ok(values)
     }
 
-    /// Gives the completed file the name of the archive, and its permissions.
+    /// Gives the completed file the name and the permissions of the archive.
     ///
     /// # Errors
     ///

@@ -31,7 +31,7 @@ pub(crate) struct StoredArchive {
     version: Option<Version>,
     /// The end of the archive, until it has been opened. A whole archive stays in memory.
     tail: Piece,
-    /// The directory and everything after it, if it begins before the tail, until the archive has been opened.
+    /// Until the archive has been opened, the directory and everything after it, if it begins before the tail.
     directory: OnceLock<Piece>,
     is_open: bool,
 }
@@ -63,7 +63,8 @@ impl StoredArchive {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`](zarr_spec::store::StoreError::Invalid) if it does not exist, and the errors of the store.
+    /// [`StoreError::Invalid`](zarr_spec::store::StoreError::Invalid) if it does not exist, and the errors of the
+    /// store.
     pub(crate) fn open(store: Arc<dyn Store>, key: Key) -> StoreResult<Self> {
         let mut output = Output::at_most(usize::try_from(TAIL).unwrap_or(usize::MAX));
         let found = store.get(&key, GetOptions::uncached(ByteRange::Last(TAIL)), &mut output)?;

@@ -91,7 +91,7 @@ fn is_of(package: &str, on: &BTreeSet<&str>) -> bool {
 /// Returns the failures of the plugins' examples with only these features.
 fn refused_examples(on: &BTreeSet<&str>) -> Vec<String> {
     let report = Report::of(&suites_of(&registry_of(on)), Level::L0);
-    // The other rules need more features than one turns on, for example a data type to use a codec with.
+    // The other rules need more features than one feature turns on, for example a data type to use a codec with.
     let refused = report.failures().filter(|(_, outcome)| outcome.rule.id == "examples");
     refused.map(|(subject, outcome)| format!("{subject}: {outcome:?}")).collect()
 }

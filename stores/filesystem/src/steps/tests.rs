@@ -87,8 +87,8 @@ impl Recording {
         Self { folder, before, call, old, new }
     }
 
-    /// Returns the states that a power cut may leave after each step of the call, without temporary files. The first ones
-    /// are those before the call, and the last ones those after it.
+    /// Returns the states that a power cut may leave after each step of the call, without temporary files. The first
+    /// ones are those before the call, and the last ones those after it.
     fn states(&self) -> Vec<BTreeSet<Files>> {
         let mut disk = Disk::new(self.folder.path());
         self.before.iter().for_each(|step| disk.apply(step));

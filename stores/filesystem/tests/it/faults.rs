@@ -10,7 +10,7 @@ use zarr_spec::store::{Condition, GetOptions, Store, StoreError, get_value};
 use zarr_spec::{ByteRange, Key, Output};
 use zarr_store_filesystem::{Durability, FilesystemStore, Locking};
 
-/// The variable with the folder of the limited process.
+/// The environment variable with the folder of the limited process.
 const FOLDER: &str = "ZARR_KIT_FAULTS_FOLDER";
 
 const OLD: &[u8] = b"the old value";

@@ -5,7 +5,7 @@ use zarr_spec::Prefix;
 
 use super::{bucket, key, refused};
 
-/// The size from which on a value is uploaded in parts.
+/// The minimum size of a value that is uploaded in parts.
 const LARGE: usize = 64 << 20;
 
 fn value(size: usize) -> Vec<u8> {
