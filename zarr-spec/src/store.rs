@@ -108,7 +108,7 @@ pub trait Store: Debug + Send + Sync {
 
     /// Returns the operations that the store supports. All others return [`StoreError::NotSupported`].
     ///
-    /// For example, a zip archive returns [`Capabilities::READ_ONLY`].
+    /// For example, a zip archive inside another store returns [`Capabilities::READ_ONLY`].
     fn capabilities(&self) -> Capabilities;
 
     /// Reads a value or a part of it; `None` if the key is missing. Blocks until the bytes have arrived.
@@ -247,7 +247,8 @@ pub trait Store: Debug + Send + Sync {
     /// responses that are not yet taken have at most about `budget` bytes; one request is always allowed.
     /// Dropping the iterator cancels the remaining requests.
     ///
-    /// The caller waits only for the store: a failed request is an item like any other.
+    /// `next` waits only for the store. A failed request does not end the iteration: its error is an item like any
+    /// other.
     fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
         let _one_request_is_within_any_budget = budget;
         get_each(self, requests)

@@ -189,15 +189,15 @@ impl CodecChain {
     }
 }
 
-/// The state while resolving a chain. `base` is the output of the last computed step; `order` and `swap` are
-/// still pending.
+/// The state while resolving a chain. `base` is the output of the last computed step; `order` and `swap` are the
+/// reordering after it that is still pending.
 struct Resolving {
     base: ArrayRepresentation,
     order: Vec<usize>,
     swap: Swap,
     layout: Option<Layout>,
     steps: Vec<Step>,
-    /// Whether the output of the last codec is bytes. Then nothing is pending.
+    /// Whether the output of the last codec is bytes. Then no reordering is pending.
     bytes: bool,
     /// The largest declared size so far. `None` after elements of variable size.
     declared_size: Option<u64>,

@@ -290,7 +290,7 @@ impl Registry {
         self.missing(entry.point).catalogue.push(entry);
     }
 
-    /// Adds information about an unknown identifier: a clause that continues after "is". The identifier of a
+    /// Adds information about an unknown identifier: the clause that follows "is" in the message. The identifier of a
     /// store is its type, or a scheme with its `:`.
     pub fn add_hint(&mut self, point: ExtensionPoint, identifier: &str, clause: &str) {
         let hints = &mut self.missing(point).hints;

@@ -21,7 +21,7 @@ impl KnownIdentifiers {
 
 inventory::collect!(KnownIdentifiers);
 
-/// Returns the clause about an identifier that other programs provide, which continues after "is".
+/// Returns the clause that follows "is" in the message about an identifier that another program provides.
 pub(super) fn known_elsewhere(point: ExtensionPoint, identifier: &str) -> Option<String> {
     let start = format!("{point}\t{identifier}\t");
     let lines = inventory::iter::<KnownIdentifiers>.into_iter().flat_map(|known| known.table.lines());
