@@ -5,9 +5,10 @@
 //! - A thread acquires all memory for a chunk in one step, before it acquires the lock or the claim of the chunk. It
 //!   does not wait for memory again until the chunk is done. Threads that help with a chunk acquire memory only if some
 //!   is free.
-//! - A thread that holds memory does not wait for rayon, which might run another read or write on it, nor for the lock
-//!   of a node. A store or codec may itself read or write an array on a thread that holds memory. Such a request does
-//!   not wait, and may exceed the budget, because the memory of the thread is released only after it.
+//! - A thread that holds memory does not wait for rayon, because rayon might run another read or write on this thread.
+//!   It does not wait for the lock of a node either. A store or codec may itself read or write an array on a thread
+//!   that holds memory. This inner read or write acquires memory without waiting, even beyond the budget, because the
+//!   thread releases its memory only afterwards.
 //! - A buffer that becomes larger than expected is counted without waiting. The limits of outputs bound the excess.
 
 mod scratch;

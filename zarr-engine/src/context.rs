@@ -162,7 +162,7 @@ pub struct Context {
     pub(crate) limits: Limits,
     pub(crate) threads: Threads,
     pub(crate) store_empty_chunks: bool,
-    /// Whether other programs may append to the array meanwhile.
+    /// Whether other programs may append to an array while this context writes to it.
     pub(crate) may_grow: bool,
     pub(crate) locks: Arc<ChunkLocks>,
     pub(crate) node_locks: Arc<NodeLocks>,

@@ -94,12 +94,12 @@ impl<'a> Shared<'a> {
         Self { size: bytes.len(), start: NonNull::from(bytes).cast(), bytes: PhantomData }
     }
 
-    /// Shares some elements of `size` bytes of memory.
+    /// Shares some of the elements in the `size` bytes of memory at `start`.
     ///
     /// # Safety
     ///
-    /// The memory is valid for `'a`. For as long, its elements are reached only through the result, and the result is only
-    /// used for these elements.
+    /// The memory is valid for `'a`. During `'a`, the shared elements are accessed only through the result, and the
+    /// result is not used for other bytes of the memory.
     pub(crate) unsafe fn of_elements(start: NonNull<u8>, size: usize) -> Self {
         Self { start, size, bytes: PhantomData }
     }
@@ -210,7 +210,7 @@ unsafe fn run(
             rows.copy(source.wrapping_offset(from), destination.wrapping_offset(to), *second);
         });
     } else {
-        // SAFETY: the same elements in another order.
+        // SAFETY: this copies the elements of `geometry`, which are in bounds by this function's contract.
         unsafe { tiles::copy(level, size, swap, inner, outer, source, destination, streaming) };
     }
     if streaming {

@@ -106,7 +106,7 @@ impl Error {
     }
 }
 
-/// Converts the error for a path of a node that cannot be a key.
+/// Converts the error for a node path that cannot be a key.
 impl From<KeyError> for Error {
     fn from(error: KeyError) -> Self {
         StoreError::from(error).into()

@@ -259,7 +259,7 @@ mod tests {
                     has_failed.store(true, Ordering::SeqCst);
                     Err(number)
                 }
-                // These end after the error.
+                // These fail after the error of number 7, so their errors must not be returned.
                 5 | 6 => {
                     while !has_failed.load(Ordering::SeqCst) {
                         thread::yield_now();

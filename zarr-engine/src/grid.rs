@@ -43,11 +43,11 @@ pub(crate) struct AxisChunk {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// The first element of the chunk that lies in the array.
+    /// The index in the array of the chunk's first element inside of the array.
     pub(crate) start: u64,
-    /// The element after the last one. The last chunk may reach past the array.
+    /// The index after the chunk's last element. The last chunk may reach past the array.
     pub(crate) end: u64,
-    /// The number of elements that lie before the array.
+    /// The number of elements of the chunk that lie before the array.
     pub(crate) before: u64,
 }
 

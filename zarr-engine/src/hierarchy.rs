@@ -136,8 +136,8 @@ impl Hierarchy {
     }
 
     /// Like [`Hierarchy::create`] for the draft, with a given entry point: see [`Hierarchy::draft_entry_point`]. An
-    /// existing hierarchy is opened if it has the same metadata encoding, the same key suffix and all of the
-    /// extensions.
+    /// existing hierarchy is opened if its entry point has the given metadata encoding, the given key suffix, and at
+    /// least the given extensions.
     ///
     /// # Errors
     ///
@@ -214,8 +214,8 @@ impl Hierarchy {
         self.inner.rules.format()
     }
 
-    /// Returns the human-readable name of the format. For the draft, it includes the generation and whether it is read
-    /// only.
+    /// Returns the human-readable name of the format. For the draft, the name includes the generation, and whether the
+    /// hierarchy is read only.
     #[must_use]
     pub fn description(&self) -> String {
         self.entry_point().map_or_else(|| self.format().to_string(), draft::description)

@@ -282,7 +282,7 @@ mod tests {
             message(r#"{"path":"a"}"#).contains("`type` is missing or not a string; expected one of `files`")
         );
         assert!(message(r#"{"type":"a","type":"b"}"#).contains("occurs twice"));
-        // Nested descriptions are checked, too.
+        // The types in nested descriptions must be known, too.
         for inside in [r#"{"type":"nothing"}"#, r#"{"type":"files","store":{"type":"nothing"}}"#] {
             let nested = message(&format!(r#"{{"type":"files","store":{inside}}}"#));
             assert!(nested.contains("store `nothing` is unknown; expected one of `files`"), "{nested}");

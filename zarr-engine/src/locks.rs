@@ -56,7 +56,7 @@ impl ChunkLocks {
 }
 
 fn number(hash: u64) -> usize {
-    // The remainder is below the number of locks.
+    // The remainder is below the number of locks, so it fits into a `usize`.
     usize::try_from(hash % LOCKS as u64).unwrap_or(0)
 }
 

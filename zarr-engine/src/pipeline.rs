@@ -183,7 +183,7 @@ fn run(
             continue;
         }
         let limit = limit(step, bounds);
-        // The results of the other steps are needed as a whole.
+        // Step 0 is decoded last. The results of all other steps are needed as a whole.
         let goal = if number == 0 { std::mem::replace(&mut goal, Goal::Elements) } else { Goal::Elements };
         let source = place.bytes(encoded, &stages.buffers);
         let mut range = None;

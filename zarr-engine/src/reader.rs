@@ -52,8 +52,9 @@ pub use output::StridedMemory;
 
 use output::OutputState;
 
-/// Maximum number of attempts to read a shard that changes between its index and its inner chunks. Several may be
-/// necessary on a busy machine with a fast writer, because a thread may be interrupted between the two.
+/// Maximum number of attempts to read a shard. An attempt fails if the shard changes after its index is read and before
+/// its inner chunks are read. Several attempts may be necessary on a busy machine with a fast writer, because a thread
+/// may be interrupted between the two reads.
 const ATTEMPTS: usize = 20;
 
 struct Read<'r> {

@@ -76,8 +76,8 @@ impl Slabs {
         let dimensions = &self.dimensions[..self.rank];
         let mut at = run.start;
         while at < run.end {
-            // Take the largest box that fits: as many whole rows as possible along the slowest dimension of which one
-            // row fits.
+            // Take the largest box that fits into the rest of the run: find the slowest dimension along which a whole
+            // row fits, and take as many rows as possible along it.
             let fits = |along: &ChunkSide| at.is_multiple_of(along.stride) && along.stride <= run.end - at;
             let rows = dimensions.iter().position(fits).unwrap_or(self.rank);
             let mut size = self.element;

@@ -40,7 +40,7 @@ struct Write<'w> {
     strides: &'w [usize],
 }
 
-/// The stored value of a chunk that is changed, and its bytes.
+/// The stored value of a chunk that is changed, and the bytes of the value.
 #[derive(Clone, Copy)]
 struct OldBytes<'o> {
     value: &'o OldValue,

@@ -182,7 +182,7 @@ pub(crate) fn translate_recipe(
                 translated.codecs.extend(transposition(target, registry, order)?)
             }
             // The byte order of v2 is part of the data type. After an array-to-array codec, which determines its own
-            // output type, it is the order of the array that the codec was created with.
+            // output type, the array of the recipe determines the order.
             RecipeStep::Binary(order) if target == Format::V2 => {
                 translated.byte_order =
                     if is_computed { recipe.array.byte_order.clone() } else { order.clone() };

@@ -69,7 +69,8 @@ pub(super) unsafe fn fill_geometry(level: Level, element: &[u8], geometry: &Geom
     let size = element.len();
     let bytes = inner.count * size;
     if inner.destination_stride != size.cast_signed() || size > BLOCK {
-        // SAFETY: a copy that repeats its source.
+        // SAFETY: the only source element of `geometry` is `element`, and its destinations are in bounds by this
+        // function's contract.
         return unsafe { run(level, ByteSwap::None, geometry, element.as_ptr(), destination, false) };
     }
     let destination = destination.wrapping_add(geometry.destination_start);

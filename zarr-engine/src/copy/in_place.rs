@@ -32,7 +32,8 @@ pub(super) fn swap_in_place_at(
     if swap != ByteSwap::None {
         let start = bytes.as_mut_ptr();
         let rows = kernels::rows(level, element_size, swap, bytes.len(), false);
-        // SAFETY: one row, all of `bytes`; rows with a swap may lie on their source, and this one does exactly.
+        // SAFETY: the only row is all of `bytes`. Its source and destination are the same memory, which is allowed for
+        // rows whose bytes are swapped.
         unsafe { rows.copy(start, start, Dimension::ONE) };
     }
     Ok(())

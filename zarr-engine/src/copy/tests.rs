@@ -522,7 +522,7 @@ fn threads_write_disjoint_parts_of_shared_memory() {
 fn rejects_a_slice_outside_of_shared_memory() {
     let mut bytes = [0; 8];
     let shared = Shared::new(&mut bytes);
-    // SAFETY: one slice at a time.
+    // SAFETY: only one slice exists at a time.
     unsafe {
         assert_eq!(shared.slice_mut(0..9).map(|_| ()), Err(OutOfBounds));
         assert_eq!(shared.slice_mut(9..9).map(|_| ()), Err(OutOfBounds));

@@ -59,34 +59,32 @@ trait Vector: Copy {
 
 macro_rules! vector {
     ($type:ty, $repeat:expr, $load:ident, $store:ident, $stream:ident, $shuffle:ident) => {
-        // SAFETY: (all blocks) the caller guarantees that the pointer is valid and that the machine has the
-        // instructions of the level.
         impl Vector for $type {
             const SIZE: usize = size_of::<$type>();
 
             #[inline(always)]
             unsafe fn repeated(pattern: &[u8; 16]) -> Self {
-                // SAFETY: see above; a pattern has 16 bytes.
+                // SAFETY: the caller guarantees that the machine has the instructions; a pattern has 16 bytes.
                 unsafe { $repeat(_mm_loadu_si128(pattern.as_ptr().cast())) }
             }
             #[inline(always)]
             unsafe fn load(from: *const u8) -> Self {
-                // SAFETY: see above.
+                // SAFETY: the caller guarantees that `from` is valid, and that the machine has the instructions.
                 unsafe { $load(from.cast()) }
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut u8) {
-                // SAFETY: see above.
+                // SAFETY: the caller guarantees that `to` is valid, and that the machine has the instructions.
                 unsafe { $store(to.cast(), self) }
             }
             #[inline(always)]
             unsafe fn stream(self, to: *mut u8) {
-                // SAFETY: see above.
+                // SAFETY: the caller guarantees an aligned and valid `to`, and that the machine has the instructions.
                 unsafe { $stream(to.cast(), self) }
             }
             #[inline(always)]
             unsafe fn shuffle(self, pattern: Self) -> Self {
-                // SAFETY: see above.
+                // SAFETY: the caller guarantees that the machine has the instructions.
                 unsafe { $shuffle(self, pattern) }
             }
         }

@@ -6,7 +6,8 @@ use super::Problem;
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// Formats the memory that a chunk needs. It is rounded up, because it exceeds a budget that is rounded down.
+/// Formats the memory that a chunk needs. The number is rounded up, so that it is larger than the budget, which the
+/// same message rounds down.
 pub(super) fn more_memory(needed: Option<u64>) -> String {
     match needed {
         Some(needed) if needed < MEBIBYTE => format!("{needed} bytes of memory, more"),

@@ -168,7 +168,7 @@ mod tests {
     use crate::parallel;
     use crate::threads::ThreadPool;
 
-    /// The pool is free while the reading thread waits.
+    /// The threads of the pool can run other work while the calling thread waits for items.
     #[test]
     fn waits_on_the_calling_thread_and_works_in_the_pool() {
         let pool = ThreadPool::new(2).unwrap();

@@ -33,7 +33,7 @@ pub(crate) fn produce_and_store<T: Send, E: Send>(
             if queue.put(item)? == SenderState::Missing
                 && thread::Builder::new().spawn_scoped(scope, move || queue.serve(send)).is_err()
             {
-                // The system has no more threads.
+                // The system has no more threads, so this thread sends one item.
                 queue.serve_once(send);
             }
             Ok(())
@@ -53,7 +53,7 @@ struct BoundedQueue<T, E> {
 
 struct BoundedQueueState<T, E> {
     items: VecDeque<T>,
-    /// The number of senders, and of senders that wait for an item.
+    /// The number of all senders; `idle` counts those that wait for an item.
     serving: usize,
     idle: usize,
     is_over: bool,

@@ -44,16 +44,16 @@ impl Hierarchy {
     /// # Errors
     ///
     /// Same as [`Hierarchy::create_group`] and [`ArrayBuilder::metadata`]; [`Error::NotUnderstood`] for an array that
-    /// this program cannot read; [`Error::NotSupported`] if a codec only decodes; [`Error::InTheWay`] if nodes are below
-    /// `path`.
+    /// this program cannot read; [`Error::NotSupported`] if a codec only decodes; [`Error::InTheWay`] if nodes are
+    /// below `path`.
     pub fn create_array(&self, path: impl AsNodePath, builder: &ArrayBuilder) -> Result<Array, Error> {
         let array = self.built(path, builder)?;
         self.publish(std::slice::from_ref(&array), StoredBefore::Erase)?;
         Ok(array)
     }
 
-    /// Creates the arrays at the given paths. For v2 and v3 in a store that handles many concurrent requests, this takes
-    /// little longer than creating one array.
+    /// Creates the arrays at the given paths. For v2 and v3 in a store that handles many concurrent requests, this
+    /// takes little longer than creating one array.
     ///
     /// # Errors
     ///
@@ -320,7 +320,7 @@ impl Hierarchy {
         Ok(array)
     }
 
-    /// Returns the metadata of a new array in the form that the store can hold.
+    /// Returns the metadata of a new array, adapted to the store if the store cannot hold every document.
     fn as_held(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<ArrayMetadata, Error> {
         let store = self.store();
         if metadata.format != Format::V3 || !store.capabilities().adapts_documents {
@@ -393,7 +393,7 @@ impl DocumentChange<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StoredBefore {
     Keep,
-    /// Erases them: an earlier array left them.
+    /// Erases the chunks, because an earlier array left them.
     Erase,
 }
 

@@ -38,7 +38,7 @@ pub(super) enum Detected {
 /// The documents of the root.
 #[derive(Debug)]
 pub(super) enum RootDocuments {
-    /// Not all of them were read.
+    /// Not all documents of the root were read.
     Unknown,
     /// `.zarray`, `.zgroup` and `.zattrs`.
     V2(Vec<Option<Bytes>>),
@@ -170,7 +170,7 @@ fn detect_or_assume(
 ) -> Result<Option<Detected>, Error> {
     let may_be_v3 = options.format.is_none_or(|format| format == Format::V3);
     match detect_with(access, options, attributes)? {
-        // A folder that cannot be listed does not have a hierarchy.
+        // A root that cannot be listed is not assumed to be a group.
         None if may_be_v3 && implicit::is_group(access, &NodePath::root()).unwrap_or(false) => {
             Ok(Some(Detected::V3 { root: None }))
         }
@@ -229,7 +229,8 @@ fn detect_with(
 
 fn newer(access: &Access, key: &Key, bytes: &[u8], options: OpenOptions) -> Result<Option<Detected>, Error> {
     let document = access.parse(key, bytes, DocumentKind::V3);
-    // In v3, a root without a valid document is an unreadable node. In the draft, it is not a hierarchy.
+    // If v3 was requested, a root whose document is not valid is opened as an unreadable node. Otherwise, the document
+    // may be the entry point of the draft, which must be valid.
     let document = match document {
         Err(_) if options.format == Some(Format::V3) => return Ok(Some(Detected::V3 { root: None })),
         document => document?,

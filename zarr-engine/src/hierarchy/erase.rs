@@ -60,7 +60,7 @@ impl EraseSet {
         other_formats: OtherFormats,
     ) -> Result<Self, Error> {
         let mut keys = match keys_below(access, rules, &target, other_formats) {
-            // The folder belongs to a node of another format.
+            // The node does not exist, and the folder belongs to a node of another format: there is nothing to erase.
             Err(Error::OtherFormat { .. }) if !target.exists => OwnedKeys::default(),
             keys => keys?,
         };

@@ -147,7 +147,7 @@ mod tests {
         known.learn(&context, &path(deep), before);
         context.clone().groups_changed();
         assert_eq!(depths(&known, &context, deep), (0..11).collect::<Vec<_>>());
-        // A group that was checked before the change.
+        // These groups were checked before the change, so they are not cached.
         known.learn(&context, &path(deep), before);
         assert_eq!(depths(&known, &context, deep), (0..11).collect::<Vec<_>>());
         let after = known.above(&context, &path(deep)).state;

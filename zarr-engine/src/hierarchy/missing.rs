@@ -16,7 +16,7 @@ const SHOWN_NAMES: usize = 5;
 /// Maximum depth of the search for a hierarchy in nested folders.
 const DEEPEST: usize = 8;
 
-/// Returns the error for a store without a hierarchy, which names what was looked for and what was found instead.
+/// Returns the error for a store without a hierarchy. The error names what was looked for, and what was found instead.
 pub(super) fn no_hierarchy(access: &Access, options: OpenOptions) -> Result<Error, Error> {
     refuse_version_one(access)?;
     let looked_for = match options.format {

@@ -12,7 +12,7 @@ use crate::error::{Error, OtherFormat};
 pub(super) enum OtherFormats {
     Refuse,
     RefuseKeepingFiles,
-    /// Leaves them, their chunks, and files that are not part of Zarr.
+    /// Leaves documents and chunks of other formats, and files that are not part of Zarr.
     Keep,
 }
 
@@ -22,8 +22,8 @@ pub(super) fn refuse(access: &Access, rules: &dyn FormatRules, path: &NodePath) 
     own_keys(access, rules, path).map(drop)
 }
 
-/// Returns all keys below the prefixes of the node at `path`, and checks them as [`refuse`] does. Returns no keys if the
-/// store cannot list.
+/// Returns all keys below the prefixes of the node at `path`, and checks them as [`refuse`] does. Returns no keys if
+/// the store cannot list.
 pub(super) fn own_keys(access: &Access, rules: &dyn FormatRules, path: &NodePath) -> Result<Vec<Key>, Error> {
     let mut keys = Vec::new();
     if !access.store.capabilities().listable {

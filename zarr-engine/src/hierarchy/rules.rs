@@ -27,7 +27,7 @@ pub(super) trait FormatRules: Debug + Send + Sync {
 
     fn array_key(&self, path: &NodePath) -> Result<Key, Error>;
 
-    /// Returns the key of the document of a group at `path`. It may be the same as that of an array.
+    /// Returns the key of the document of a group at `path`. Some formats use the same key for an array.
     fn group_key(&self, path: &NodePath) -> Result<Key, Error>;
 
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error>;

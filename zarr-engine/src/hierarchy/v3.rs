@@ -1,4 +1,5 @@
-//! Rules of final v3: every node has a `zarr.json`. Groups without one are read, but not in strict mode: see `implicit`.
+//! Rules of final v3: every node has a `zarr.json`. Groups without one are read, but not in strict mode: see
+//! `implicit`.
 
 mod copies;
 mod creating;
@@ -130,7 +131,7 @@ impl FormatRules for V3 {
         self.below(access, path, |path, listed| NodeEntry { path, kind: listed.kind(access) })
     }
 
-    /// Reads the metadata of the arrays, each document once.
+    /// Reads the metadata of the arrays directly below `path`. Each document is read once.
     fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
         let arrays = self.below(access, path, |path, listed| found_array(access, path, listed))?;
         Ok(arrays.into_iter().flatten().collect())

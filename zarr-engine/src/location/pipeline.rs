@@ -24,7 +24,7 @@ const MAX_STEPS: usize = 16;
 const FORMATS: [(&str, &[&str]); 3] =
     [("zarr", &DOCUMENT_NAMES), ("zarr2", &[".zarray", ".zgroup"]), ("zarr3", &["zarr.json"])];
 
-/// The step that removes another one.
+/// The step that removes the step before it.
 const OUT: &str = "..";
 
 /// One step: `SCHEME:PATH?OPTIONS`, without escapes.
@@ -58,9 +58,10 @@ pub(super) fn open_step(
     Ok(open(&step)?)
 }
 
-/// Returns the location before the last step and the step; `None` if the location is not a pipeline.
+/// Splits off the last step: returns the location before it, and the step. Returns `None` if the location is not a
+/// pipeline.
 ///
-/// A path may contain `|`, so a known scheme must follow it, or a scheme and `:`.
+/// A path may contain `|`. Therefore, `|` begins a step only before a known scheme, or before any scheme and `:`.
 fn split_last<'l>(registry: &Registry, location: &'l str) -> Option<(&'l str, &'l str)> {
     let (before, step) = location.rsplit_once('|')?;
     let (name, rest) = step.split_once(':').map_or((step, None), |(name, rest)| (name, Some(rest)));
@@ -279,7 +280,7 @@ mod tests {
     #[test]
     fn steps_out_of_a_step_remove_it() {
         let resolved = |location: &str| resolved(&registry(), location).map_err(|error| error.to_string());
-        // The example of the draft.
+        // The draft of ZEP 8 has this example.
         assert_eq!(
             resolved("gs://bucket/path/to/outer.zip|zip:path/to/inner.zip|..:other/zarr/hierarchy|zarr3:a")
                 .unwrap(),

@@ -69,6 +69,6 @@ impl NodeLocks {
 }
 
 fn number(hash: u64, count: usize) -> usize {
-    // The remainder is below the number of locks.
+    // The remainder is below the number of locks, so it fits into a `usize`.
     usize::try_from(hash % (count.max(1) as u64)).unwrap_or(0)
 }

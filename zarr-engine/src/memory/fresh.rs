@@ -9,8 +9,8 @@ use bytes::Bytes;
 use super::HUGE_PAGE;
 use super::{BufferPool, Memory};
 
-/// Minimum size in bytes for populating pages. Below it, the system call costs more than it saves, and the allocator
-/// reuses memory well enough.
+/// Minimum size in bytes for populating pages. For smaller memory, the system call costs more than it saves, and the
+/// allocator reuses such memory well enough.
 const POPULATED: usize = 64 << 10;
 
 /// Bytes to be overwritten completely.
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn uses_huge_pages_only_for_sizes_that_fill_them() {
-        // The first allocation of each size, when the speed of pages is unknown.
+        // A new pool has not measured the speed of pages yet, so it uses huge pages for sizes that fill them.
         let is_huge = |size| match Fresh::get(size, &Arc::new(BufferPool::new(0))) {
             Some(Fresh::Large(Whole(memory))) => memory.place == Allocation::Mapped,
             _ => false,

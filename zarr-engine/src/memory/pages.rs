@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn selects_the_faster_kind_and_retries_the_other() {
         let pages = Pages::default();
-        // The times of both kinds of pages are unknown.
+        // While the times of both kinds are unknown, huge pages are selected.
         assert!(pages.are_huge_next());
         pages.huge.note(300);
         assert!(!pages.are_huge_next());

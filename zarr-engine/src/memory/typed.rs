@@ -39,8 +39,8 @@ impl<T: Element> Deref for TypedMemory<T> {
 
 impl<T: Element> DerefMut for TypedMemory<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as in `deref`; no type of `Element` has padding, so that the bytes stay initialised, and they are
-        // borrowed mutably with `self`.
+        // SAFETY: `new` checked that `memory` is aligned for `T` and has the bytes of `count` values. No type of
+        // `Element` has padding, so the bytes stay initialised. They are borrowed mutably with `self`.
         unsafe { slice::from_raw_parts_mut(self.memory.as_mut_ptr().cast(), self.count) }
     }
 }

@@ -31,9 +31,9 @@ impl StepError {
         CodecError::corrupt(what.into()).into()
     }
 
-    /// Converts this error to an error of the enclosing codec. `wrapped` creates it from a text with the name
-    /// of the failed codec. Errors of size and memory, and faults of plugins, are not converted, because they do not
-    /// mean that the chunk is corrupt.
+    /// Converts this error to an error of the enclosing codec. `wrapped` creates the new error from a text with the
+    /// name of the failed codec. Errors of size and memory, and faults of plugins, are not converted, because they do
+    /// not mean that the chunk is corrupt.
     pub(crate) fn within(self, wrapped: impl FnOnce(String) -> CodecError) -> CodecError {
         let Some(codec) = self.codec else { return self.source };
         match self.source {

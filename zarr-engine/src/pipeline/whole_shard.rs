@@ -192,7 +192,8 @@ fn place(index: &[usize], strides: &[usize]) -> usize {
     index.iter().zip(strides).map(|(i, stride)| i * stride).sum()
 }
 
-/// The layout of inner chunks in a shard in C order, the same for all of them.
+/// The counts and strides for copies between an inner chunk and its shard in C order. All inner chunks of a shard have
+/// the same ones.
 #[derive(Debug)]
 struct InnerGeometry {
     /// The size of an element in bytes; 1 if it is variable.

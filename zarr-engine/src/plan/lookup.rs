@@ -8,7 +8,7 @@ use zarr_spec::grid::GridError;
 use crate::grid::{Axis, AxisChunk, Extent, UnevenAxis};
 
 /// Consecutive chunks of different lengths. Takes memory for one number per chunk. There are at most as many chunks as
-/// selected elements, because each chunk contains one.
+/// selected elements, because each chunk contains a selected element.
 #[derive(Debug)]
 pub(super) struct Bounds {
     first: u64,

@@ -176,8 +176,8 @@ pub(super) fn decoded_size(pipeline: &Pipeline) -> Option<usize> {
     }
 }
 
-/// Returns the size of an encoded chunk in bytes, if it is fixed. Other programs may exceed the upper bounds of our
-/// encoders.
+/// Returns the size of an encoded chunk in bytes, if it is fixed. Returns no upper bound: a value that another program
+/// wrote may exceed the upper bound of our encoder.
 pub(crate) fn exact_size(pipeline: &Pipeline) -> Option<u64> {
     match pipeline.encoded_size {
         Size::Exact(size) => Some(size),

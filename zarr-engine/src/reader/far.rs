@@ -126,7 +126,8 @@ impl<'r> Read<'r> {
                     requests.push(request.request);
                     requested.push(number);
                 }
-                // The chunk may be missing, or only a part of it may be needed.
+                // The chunk is read separately: if it is missing, or if only a part of it is needed, the budget may
+                // suffice.
                 Err(Error::OverBudget { .. }) if matches!(job, Job::Chunk(_) | Job::Part { .. }) => {
                     alone.push((job.chunk(), OutputState::Fresh));
                 }
@@ -472,7 +473,8 @@ impl<'b> Share<'b> {
     }
 }
 
-/// Returns the bytes of a response, which the store never writes to an output here.
+/// Returns the bytes of a response. They are always shared, because the requests of this module have no output that the
+/// store could write to.
 fn shared_bytes(got: &GetResult) -> &[u8] {
     match &got.contents {
         Contents::Shared(bytes) => bytes,

@@ -162,7 +162,8 @@ impl StoredArray {
         })
     }
 
-    /// Decodes and caches the index of the shard at `chunk`, which had `changes` before it was fetched.
+    /// Decodes and caches the index of the shard at `chunk`. `changes` is the change count of the shard before the
+    /// index was fetched.
     pub(super) fn decode_index(
         &self,
         chunk: &[u64],

@@ -28,7 +28,7 @@ struct ShardRequest<'r> {
 
 #[derive(Clone, Copy)]
 pub(super) struct InnerChunk {
-    /// The offset and size in the shard, in bytes.
+    /// The offset and size in the shard, in bytes; `None` if the inner chunk is missing, or before the index is read.
     pub(super) range: Option<(u64, u64)>,
     pub(super) position: usize,
     request: usize,

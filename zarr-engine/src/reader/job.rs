@@ -25,7 +25,8 @@ const SMALL_SHARD: u64 = 2 << 20;
 const LARGEST_SHARD: u64 = 16 << 20;
 
 /// Larger shards are fetched in one request if they arrive within this number of round trips. Reading the index and
-/// then the inner chunks takes two; the others cost little, because other requests are in flight meanwhile.
+/// then the inner chunks takes two round trips. The time of two more costs little, because other requests are in flight
+/// meanwhile.
 const ROUND_TRIPS: u64 = 4;
 
 /// A shard is fetched whole if the inner chunks that are not needed take at most the size of the shard divided by this

@@ -8,8 +8,8 @@ use crate::request_limit::{RequestLimit, RequestPermit};
 use crate::stored::StoredArray;
 
 /// If the operation has as many permits as the store benefits from, a group has this number of requests per permit. At
-/// the end of a group fewer requests are in flight, so large groups are faster. But permits are only returned there,
-/// and other operations wait for them.
+/// the end of a group fewer requests are in flight, so large groups are faster. But permits are only returned at the
+/// end of a group, and other operations wait for them.
 const PER_PERMIT: usize = 16;
 
 /// Responses to requests that are sent in groups.
@@ -50,7 +50,8 @@ impl<'a> LimitedResponses<'a> {
     fn next_group(&mut self) -> Group<'a> {
         let useful = self.store.read_hints().max_concurrency.max(1);
         let permit = self.limit.acquire(useful.min(self.rest.len()));
-        // The store decides how many requests of one call are in flight.
+        // With all useful permits, the group is larger than their number: the store itself limits how many requests of
+        // one call are in flight.
         let most = if permit.count() < useful { permit.count() } else { useful.saturating_mul(PER_PERMIT) };
         let requests: Vec<_> = self.rest.by_ref().take(most).collect();
         let len = requests.len();

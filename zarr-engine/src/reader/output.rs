@@ -59,8 +59,9 @@ unsafe impl Send for StridedMemory<'_> {}
 unsafe impl Sync for StridedMemory<'_> {}
 
 impl<'a> StridedMemory<'a> {
-    /// Returns the elements of a slice: those of `element_size` bytes at the distances `strides` in bytes. `None` if they
-    /// are not inside of the slice, or a stride is negative.
+    /// Returns the memory of elements in a slice. `element_size` is the size of an element, and `strides` are the
+    /// distances of neighbours, both in bytes. `None` if an element is not inside of the slice, or a stride is
+    /// negative.
     #[must_use]
     pub fn of_slice(
         bytes: &'a mut [u8],
@@ -151,7 +152,7 @@ impl<'a> OutputRegion<'a> {
         Ok(Self { wanted, strides, size, destination, is_zero, is_streamed })
     }
 
-    /// Elements in memory of the shape of `wanted`.
+    /// Returns a region for strided memory with the shape of `wanted`.
     pub(crate) fn of_memory(
         wanted: &'a ElementSelection,
         rank: usize,
@@ -167,7 +168,7 @@ impl<'a> OutputRegion<'a> {
         Self { wanted, strides, size: memory.size, destination, is_zero: false, is_streamed: false }
     }
 
-    /// Elements in a view whose strides are not negative; `None` for other views.
+    /// Returns a region for a view with the shape of `wanted`; `None` if a stride of the view is negative.
     #[cfg(feature = "ndarray")]
     pub(crate) fn of_view<T: Element, D: ndarray::Dimension>(
         wanted: &'a ElementSelection,

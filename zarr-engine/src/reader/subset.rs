@@ -126,8 +126,8 @@ impl StoredArray {
     }
 }
 
-/// Returns the bytes of all responses; `None` unless they come from one state of the value, which is that of the index
-/// and has the expected size, where these are known.
+/// Returns the bytes of all responses; `None` unless they come from one state of the value. If the state of the index
+/// or the expected size is known, the responses must match it.
 fn of_one_state(
     responses: Vec<Option<Response>>,
     of_index: Option<&State>,

@@ -22,7 +22,7 @@ const MORE: u64 = 8;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowance {
-    /// The size of its encoded value in bytes.
+    /// The size of the chunk's encoded value in bytes.
     pub(crate) encoded: u64,
     /// The limit of each buffer of unknown size in bytes.
     pub(crate) unknown: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Allowance {
 pub(crate) struct Needing<'c> {
     pub(crate) chunk: &'c [u64],
     pub(crate) pipeline: &'c Pipeline,
-    /// The size of its encoded value in bytes, if it is known.
+    /// The size of the chunk's encoded value in bytes, if it is known.
     pub(crate) encoded: Option<u64>,
 }
 

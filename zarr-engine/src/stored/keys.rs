@@ -23,7 +23,7 @@ impl StoredArray {
     }
 
     pub(crate) fn key(&self, index: &[u64]) -> Result<Key, Error> {
-        // Enough capacity for most keys: one allocation.
+        // The capacity is enough for most keys, so that there is only one allocation.
         self.key_in(String::with_capacity(self.place.chunks.as_str().len() + KEY_CAPACITY), index)
     }
 

@@ -29,7 +29,7 @@ impl StoredArray {
         self.get_as(index, GetOptions::uncached(range), output)
     }
 
-    /// Like [`Self::get`], with other options.
+    /// Like [`Self::get`], with `options`.
     pub(super) fn get_as(
         &self,
         index: &[u64],

@@ -34,7 +34,7 @@ impl StoredArray {
         parallel::try_each(&context.threads, 0..count, portion, work)
     }
 
-    /// Adds the chunks of an operation that starts to the progress of the context.
+    /// Counts the chunks of a new operation as planned in the progress of the context.
     pub(crate) fn plan_progress(&self, chunks: usize) {
         if let Some(progress) = self.context().progress() {
             progress.plan(chunks);

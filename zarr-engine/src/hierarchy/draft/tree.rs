@@ -26,7 +26,7 @@ fn with_implicit_groups(
     mut orphan: impl FnMut(&NodePath, &NodePath),
 ) -> Vec<NodeEntry> {
     let mut implicit = BTreeSet::new();
-    // Paths below an array, and that array.
+    // The paths of nodes below arrays, each with its array.
     let mut orphans: BTreeMap<NodePath, NodePath> = BTreeMap::new();
     let mut nodes = Vec::new();
     // Paths are sorted: a path comes after all paths above it.

@@ -60,8 +60,8 @@ impl V2 {
         Ok(())
     }
 
-    /// Changes the `.zmetadata` of those `groups` that have one. Returns whether there is one. A `.zmetadata` that cannot
-    /// be changed is erased.
+    /// Changes the `.zmetadata` of those `groups` that have one. Returns whether any group has one. A `.zmetadata` that
+    /// cannot be changed is erased.
     fn change_copies(
         &self,
         access: &Access,

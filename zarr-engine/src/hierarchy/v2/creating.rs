@@ -166,9 +166,9 @@ fn conflict(access: &Access, path: &NodePath, key: Key) -> Result<Error, Error> 
 
 /// Refuses to create a node at `path` if another node is in the way.
 ///
-/// If `lists` is true, also lists the folder of the node, and reads its documents only if the listing contains one. Below
-/// a group that this context created, the folder is not listed but taken to be empty. The documents are then read, because
-/// another program may have created the node.
+/// If `lists` is true, also lists the folder of the node, and reads its documents only if the listing contains one.
+/// Below a group that this context created, the folder is not listed but taken to be empty. The documents are then
+/// read, because another program may have created the node.
 pub(super) fn check(access: &Access, path: &NodePath, lists: bool) -> Result<Checked, Error> {
     let Above { groups, state } = access.groups_above(path);
     let is_new = !access.is_local() && access.new_groups.cover(&access.context, path);
@@ -205,8 +205,8 @@ fn documents_in(access: &Access, path: &NodePath, listed: Option<&Directory>) ->
     }
 }
 
-/// Checks the paths of all `arrays`. The listings of the groups above them show which arrays may have documents or chunks
-/// already. Arrays whose chunks are stored before their documents are not listed.
+/// Checks the paths of all `arrays`. The listings of the groups above them show which arrays may have documents or
+/// chunks already. Arrays whose chunks are stored before their documents are not listed.
 fn check_all(access: &Access, arrays: &[NewNode<'_>]) -> Result<CheckedArrays, Error> {
     refuse_duplicates(arrays)?;
     let above: Vec<NodePath> = groups_above(arrays).into_iter().collect();

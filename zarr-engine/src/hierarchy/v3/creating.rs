@@ -123,8 +123,8 @@ impl V3 {
         } else {
             (read()?, None)
         };
-        // The listing shows whether the folder has a document. Without a listing, a condition finds it when the node is
-        // written.
+        // The listing shows whether the folder has a document. Without a listing, the conditional write of the new
+        // document fails if there is one.
         let key = node_key(path)?;
         let is_listed = listed.as_ref().is_some_and(|listed| listed.keys.contains(&key));
         if itself.is_none() && (is_listed || access.is_local() && listed.is_none()) {

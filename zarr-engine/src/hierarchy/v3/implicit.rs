@@ -1,9 +1,9 @@
 //! Groups without a document, which v3 does not allow (V3-KEY-05).
 //!
-//! Writers of single arrays leave them: they write `a/b/zarr.json`, but neither `a/zarr.json` nor `zarr.json`. Outside of
-//! strict mode, a folder with nodes below it is read as a group without attributes, with one warning for the hierarchy.
-//! A folder with hierarchies of other formats is not such a group, and neither is one with folders whose names end in
-//! `.zarr`, which are hierarchies of their own (V3-KEY-07).
+//! Writers of single arrays leave them: they write `a/b/zarr.json`, but neither `a/zarr.json` nor `zarr.json`. Outside
+//! of strict mode, a folder with nodes below it is read as a group without attributes, with one warning for the
+//! hierarchy. A folder with hierarchies of other formats is not such a group, and neither is one with folders whose
+//! names end in `.zarr`, which are hierarchies of their own (V3-KEY-07).
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::hierarchy::rules::FoundNode;
 /// Maximum number of folders that are listed to find a node below a folder, in a local store.
 const MOST_FOLDERS: usize = 100;
 
-/// Same as [`MOST_FOLDERS`] for a remote store, where each takes a round trip.
+/// Same as [`MOST_FOLDERS`] for a remote store, where each listing takes a round trip.
 const MOST_FAR_FOLDERS: usize = 8;
 
 /// The documents of nodes in other formats.
