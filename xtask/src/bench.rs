@@ -44,7 +44,7 @@ pub(crate) use programs::environment;
 /// The page that `--publish` writes all tables to.
 const RESULTS: &str = "benches/RESULTS.md";
 
-/// The page that `--publish` writes the summary of local files to, and its chart.
+/// The page to which `--publish` writes the summary of the cases with local files, and the chart.
 const PAGE: &str = "docs/performance.md";
 const CHART: &str = "docs/performance.svg";
 

@@ -32,7 +32,7 @@ const TOLERANCE_OF_COMPILERS: f64 = 0.25;
 struct Counts {
     /// The compiler that built the jobs.
     rustc: String,
-    /// The vector instructions of the processor that they ran on.
+    /// The vector instructions of the processor that the jobs ran on.
     vectors: String,
     /// The counts by job.
     instructions: BTreeMap<String, u64>,
@@ -100,7 +100,8 @@ fn count(workspace: &Workspace) -> Result<Counts, String> {
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
         command.arg(format!("--toggle-collect={COUNTED}"));
         command.arg(&program).arg(job);
-        // The environment is on the stack; its size would change the addresses of everything else there.
+        // The job gets only `PATH`: the environment is on the stack, and its size would change the addresses of
+        // everything else there.
         let path = std::env::var_os("PATH").unwrap_or_default();
         let (found, messages) = output(command.env_clear().env("PATH", path))?;
         let count = collected(&messages).ok_or_else(|| format!("no count of `{job}`: {messages}"))?;

@@ -14,6 +14,8 @@ pub(crate) struct RustSource {
 }
 
 impl RustSource {
+    /// Parses the text of a Rust file.
+    ///
     /// # Errors
     ///
     /// If the source is not a sequence of Rust tokens.

@@ -51,7 +51,7 @@ fn newest_release(workspace: &Workspace) -> Result<Option<String>, String> {
     Ok(String::from_utf8_lossy(&output.stdout).lines().next().map(ToOwned::to_owned))
 }
 
-/// Returns the command of the program, which is installed first if necessary.
+/// Returns the command `cargo-semver-checks`, which is installed first if necessary.
 fn checks(workspace: &Workspace) -> Result<Command, Failure> {
     let at_root = |program: PathBuf| {
         let mut command = Command::new(program);

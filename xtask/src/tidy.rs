@@ -22,7 +22,7 @@ pub(crate) mod spec_pages;
 /// A violation of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// Whether it is only shown and does not cause a failure.
+    /// Whether the violation is only shown, and does not make `tidy` fail.
     is_warning: bool,
     place: String,
     message: String,

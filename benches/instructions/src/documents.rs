@@ -10,7 +10,7 @@ pub(crate) const V2: &str = r#"{
     "fill_value": 0, "order": "C", "dimension_separator": "/"
 }"#;
 
-/// The document of the same array in the draft.
+/// The document of an array in the draft, with the shape and the chunks of [`V2`].
 pub(crate) const DRAFT: &str = r#"{
     "shape": [512, 512, 512], "data_type": "uint16",
     "chunk_grid": {"type": "regular", "chunk_shape": [128, 128, 128], "separator": "/"},
@@ -19,7 +19,7 @@ pub(crate) const DRAFT: &str = r#"{
     "fill_value": 0, "extensions": [], "attributes": {"unit": "kelvin", "scale": [1, 2, 4]}
 }"#;
 
-/// The document of the same array in final v3.
+/// The document of an array in final v3, with the shape and the chunks of [`V2`].
 pub(crate) const V3: &str = r#"{
     "zarr_format": 3, "node_type": "array", "shape": [512, 512, 512], "data_type": "uint16",
     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [128, 128, 128]}},

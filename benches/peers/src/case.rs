@@ -51,7 +51,7 @@ pub enum Floor {
     FilesRead,
     /// Reads the files of the chunks with plain system calls into existing memory.
     FilesReadKept,
-    /// Writes the same number of files of the same sizes with plain system calls.
+    /// Writes files with the number and the sizes of the files of the chunks, with plain system calls.
     FilesWrite,
     /// Fetches the values of the chunks from the remote store with a minimal client.
     FarRead,
@@ -93,7 +93,7 @@ pub struct Case {
     pub operation: Operation,
     /// The folder of the hierarchy; an array is the node `array` in it.
     pub folder: PathBuf,
-    /// The same hierarchy in a remote store, if it is read from there.
+    /// The location of the hierarchy in a remote store, if the case uses the store instead of the folder.
     #[serde(default)]
     pub far: Option<Far>,
     /// The name and the text of the metadata document of the array.
@@ -106,7 +106,7 @@ pub struct Case {
     /// The name of the data type, such as `uint16`.
     #[serde(default)]
     pub data_type: String,
-    /// Elements per dimension.
+    /// The shape of the array, in elements per dimension.
     #[serde(default)]
     pub shape: Vec<u64>,
     /// The shape of a chunk or shard; it divides the shape of the array.

@@ -20,12 +20,12 @@ pub enum Data {
         /// The shape of the array.
         shape: [u64; 3],
     },
-    /// The same as `float32`.
+    /// `float32`: a linear function of the values of `Uint16`.
     Float32 {
         /// The shape of the array.
         shape: [u64; 3],
     },
-    /// The same as `float64`.
+    /// `float64`: a linear function of the values of `Uint16`.
     Float64 {
         /// The shape of the array.
         shape: [u64; 3],
@@ -50,7 +50,7 @@ pub enum Data {
         arrays: usize,
         /// The document of every array.
         array: String,
-        /// Whether the document of the root contains those of all arrays.
+        /// Whether the document of the root contains the documents of all arrays.
         #[serde(default)]
         is_consolidated: bool,
     },
@@ -145,7 +145,7 @@ fn write_rows<const N: usize>(
     Ok(())
 }
 
-/// Adds the documents of the arrays in the root to its document.
+/// Adds the documents of the arrays in the root to the document of the root.
 fn consolidate(folder: &Path, arrays: usize, array: &str) -> Result<(), Failure> {
     let array: serde_json::Value = serde_json::from_str(array)?;
     let metadata: serde_json::Map<_, _> =
@@ -252,7 +252,7 @@ struct Part {
     sum: u32,
 }
 
-/// Adds the elements in `ranges` of a part of the file to its checksum, row by row.
+/// Adds the elements in `ranges` of a part of the file to the checksum of the part, row by row.
 fn add_box(file: &mut File, shape: &[u64], ranges: &[[u64; 2]], part: Part) -> Result<u32, Failure> {
     let Part { start, item, sum } = part;
     let is_whole = ranges.iter().zip(shape).all(|(range, &length)| *range == [0, length]);
@@ -305,7 +305,7 @@ mod tests {
             }
         }
         assert_eq!(boxes_checksum(&file, &[3, 4, 5], 2, &boxes).unwrap(), checksum(0, &wanted));
-        // The array repeats the file.
+        // The array repeats the three planes of the file, so these boxes have the same elements.
         let later = [vec![[4, 6], [0, 2], [2, 4]], vec![[3, 4], [0, 4], [0, 5]]];
         assert_eq!(boxes_checksum(&file, &[6, 4, 5], 2, &later).unwrap(), checksum(0, &wanted));
     }

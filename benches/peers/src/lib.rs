@@ -29,7 +29,7 @@ pub fn checksum_of_values(values: &[u16]) -> u32 {
     })
 }
 
-/// Returns the checksum of the lines of a listing, which does not depend on their order.
+/// Returns the checksum of the lines of a listing. It does not depend on the order of the lines.
 #[must_use]
 pub fn checksum_of_lines(mut lines: Vec<String>) -> u32 {
     lines.sort_unstable();

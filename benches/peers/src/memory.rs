@@ -15,10 +15,11 @@ pub(crate) fn forget_peak() -> bool {
     fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
-/// Returns the free memory of the allocator to the system. Otherwise its reuse would not be counted.
+/// Returns the free memory of the allocator to the system. Otherwise a run that reuses it would not count as taking
+/// memory.
 pub(crate) fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it takes a number, accesses only free memory, and may be called at any time.
+    // SAFETY: `malloc_trim` takes a number, accesses only free memory, and may be called at any time.
     unsafe {
         libc::malloc_trim(0);
     }

@@ -84,7 +84,7 @@ pub(crate) struct Verdict {
     /// The value in the unit of the target.
     pub(crate) found: f64,
     pub(crate) is_met: bool,
-    /// If the floor itself would miss the target: the time of the best peer divided by that of the floor.
+    /// If the floor itself would miss the target: the best peer's time divided by the floor's time.
     pub(crate) most: Option<f64>,
 }
 
@@ -128,8 +128,8 @@ pub(crate) fn verdict(report: &Report, case: &CaseReport) -> Option<Verdict> {
     };
     let most = match case.aim {
         OfFloor(_) | PerSecond(_) => None,
-        // `best` and `floor` are relative to our time. Their quotient is the time of the best peer divided by that of
-        // the floor.
+        // `best` and `floor` are relative to our time. Their quotient is the best peer's time divided by the floor's
+        // time.
         OverBest(_) => best.zip(floor).map(|(best, floor)| best / floor).filter(|most| *most < aim),
     };
     Some(Verdict { found, is_met: reaches(found, aim), most })
@@ -157,7 +157,8 @@ pub(crate) fn general(report: &Report) -> Vec<General> {
     means.chain(others).chain(tenfold).flatten().chain(python::general(report)).collect()
 }
 
-/// Returns the mean over the local cases. Growth cases repeat the same work, and remote cases measure waiting.
+/// Returns the mean over the local cases. Growth cases are left out because they repeat the same work, and remote cases
+/// because they measure waiting.
 fn mean(report: &Report, peer: &str, aim: f64) -> Option<General> {
     let ratios: Vec<f64> = report.ratios(peer).into_iter().map(|(_, ratio)| ratio).collect();
     if report.group != Group::Near {

@@ -147,7 +147,7 @@ fn codec_floor(dataset: &Dataset, direction: &str) -> Option<Value> {
     Some(json!({"kind": direction, "codec": codec, "chunk": chunk}))
 }
 
-/// Returns cases with unaligned parts of the same arrays, and with single chunks.
+/// Returns cases with unaligned parts of the arrays of [`whole`], and with single chunks.
 fn parts(sizes: Sizes) -> Vec<Case> {
     let start = sizes.length(100) + 1;
     let unaligned = vec![vec![[start, start + sizes.length(300)]; 3]];
@@ -218,7 +218,7 @@ fn cached(sizes: Sizes) -> Vec<Case> {
         (0..50).map(plane).collect::<Vec<_>>()
     };
     let boxes = random_boxes(&zstd.shape, 32, sizes.count(1000));
-    // All of them are in one chunk.
+    // All elements are in the first chunk of the array.
     let elements = random_boxes(&[sizes.length(128); 3], 1, sizes.count(1000));
     let cases = vec![
         Case::new(&zstd, "boxes", "zstd 5, 1,000 single elements of one chunk in turn")

@@ -25,11 +25,11 @@ mod whole;
 /// The programs that write the data for all and check the output of others, in order of preference.
 const NEUTRAL: [Program; 4] = [Program::ZarrPython, Program::Zarrs, Program::Tensorstore, Program::ZarrKit];
 
-/// The same for arrays of many chunks, for which some programs are slow.
+/// Like [`NEUTRAL`], for arrays of many chunks, for which some programs are slow.
 const NEUTRAL_OF_MANY: [Program; 4] =
     [Program::Zarrs, Program::ZarrKit, Program::Tensorstore, Program::ZarrPython];
 
-/// The number of chunks from which on an array has many chunks.
+/// An array with at least this number of chunks counts as an array of many chunks.
 const MANY: u64 = 50_000;
 
 /// The total time of all programs after which a case does not need more rounds, in seconds.
@@ -38,10 +38,10 @@ const ENOUGH: f64 = 45.0;
 /// The minimum number of rounds, unless fewer rounds are requested.
 const LEAST_ROUNDS: usize = 3;
 
-/// The duration of the first run from which on it is the only run, in seconds.
+/// If the first run takes more than this number of seconds, it is the only run.
 const SLOW: f64 = 60.0;
 
-/// The same for growth cases, whose times differ by a factor of ten from case to case.
+/// Like [`SLOW`], for growth cases, whose times differ by a factor of ten from case to case.
 const SLOW_GROWTH: f64 = 10.0;
 
 /// The size in bytes from which on the free space is checked.
@@ -61,7 +61,7 @@ pub(crate) struct Comparison {
     /// The names of the datasets that exist.
     written: BTreeSet<&'static str>,
     clock: Clock,
-    /// The duration of the first run from which on it is the only run, in seconds.
+    /// If the first run takes more than this number of seconds, it is the only run.
     slow: f64,
     /// The remote store, if the group of cases needs one.
     far_store: Option<FarStore>,
@@ -457,7 +457,7 @@ impl Comparison {
         let dataset = &case.dataset;
         let copies = match case.operation {
             "copy" => dataset.bytes(),
-            // The copy, and uncompressed chunks of an intermediate array.
+            // The space for the copy, and for the uncompressed chunks of an intermediate array.
             "rechunk" => dataset.bytes() * 3 / 2,
             _ => 0,
         };

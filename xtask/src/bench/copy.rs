@@ -12,7 +12,8 @@ use super::cases::Case;
 use super::machine;
 use super::programs::{Places, Program};
 
-/// The interval at which the peak memory of the program is read. The program may end between two reads, after its peak.
+/// The interval at which the peak memory of the program is read. A peak shortly before the end of the program may be
+/// missed.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// The time after which a program is ended.
@@ -27,7 +28,7 @@ const ADDRESS_SPACE: u64 = 12 << 30;
 /// The codec of copies with other chunks.
 const CODEC: &str = r#"zstd:{"level":3}"#;
 
-/// The codec of the lower bound. It differs from that of the source, so that chunks are decoded and encoded.
+/// The codec of the lower bound. It differs from the codec of the source, so that chunks are decoded and encoded.
 const OTHER_CODEC: &str = r#"zstd:{"level":3,"checksum":true}"#;
 
 /// The operations of these rows.

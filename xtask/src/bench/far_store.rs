@@ -51,7 +51,8 @@ fn certificate(logs: &Path) -> PathBuf {
     logs.join("far.pem")
 }
 
-/// The number of processors that the store may use. It shares them with the programs, since there may be no others.
+/// The number of processors that the store may use. The programs use the same processors, since the machine may have no
+/// others.
 const PROCESSORS: usize = 2;
 
 /// The traffic of the store in one run.

@@ -114,7 +114,7 @@ pub(crate) struct Places {
     pub(crate) baseline: Option<PathBuf>,
     /// The folder of the Python runners.
     pub(crate) scripts: PathBuf,
-    /// The interpreter of the environment with their packages.
+    /// The interpreter of the environment with the packages of the Python runners.
     pub(crate) interpreter: Option<PathBuf>,
     /// The interpreter of the environment of the programs that give arrays other chunks.
     pub(crate) copying: Option<PathBuf>,
@@ -176,7 +176,7 @@ pub(crate) fn environment(folder: &Path, requirements: &Path) -> Result<PathBuf,
     let failed = |error: std::io::Error| format!("the Python environment: {error}");
     let (base, version) = python::find(&PYTHONS)?;
     let environment = folder.join("python");
-    // Written last: an environment without this file, or with other contents, is created again.
+    // This file is written last. An environment is created again if the file is missing or has other contents.
     let made = environment.join("made-from.txt");
     let wanted = format!("{version}\n{}", fs::read_to_string(requirements).map_err(failed)?);
     if !fs::read_to_string(&made).is_ok_and(|made| made == wanted) {

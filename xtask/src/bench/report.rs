@@ -55,13 +55,13 @@ pub(crate) struct CaseReport {
 #[serde(untagged)]
 pub(crate) enum Outcome {
     Measured {
-        /// The duration of each round.
+        /// The duration of each round, in seconds.
         seconds: Vec<f64>,
         /// The peak memory beyond the memory before the run, in bytes.
         peak: Option<u64>,
         /// The size of all written files in bytes.
         stored: Option<u64>,
-        /// The program that checked the output of this one.
+        /// The program that checked the output of this program.
         read_back_by: Option<String>,
         /// The traffic of the remote store in one run, including opening the array.
         traffic: Option<Traffic>,
@@ -128,7 +128,7 @@ impl CaseReport {
         }
     }
 
-    /// Returns the durations of a program.
+    /// Returns the median and the quartiles of the durations of a program.
     pub(crate) fn spread(&self, program: &str) -> Option<Spread> {
         match self.results.get(program)? {
             Outcome::Measured { seconds, .. } => Spread::of(seconds),
@@ -144,7 +144,7 @@ impl CaseReport {
         Spread::of(self.floor.as_deref()?)
     }
 
-    /// Returns the speed of a program as a fraction of that of the floor.
+    /// Returns the speed of a program as a fraction of the speed of the floor.
     pub(crate) fn share_of_floor(&self, program: &str) -> Option<f64> {
         Some(self.floor()?.median / self.median(program)?)
     }

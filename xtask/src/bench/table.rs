@@ -11,7 +11,8 @@ use super::statistics::geometric_mean;
 /// The maximum number of requests or bytes of this engine, relative to the peer with the fewest.
 const MOST: f64 = 1.1;
 
-/// If this engine is at least this number of times as fast as that peer, it may use more requests or bytes.
+/// If this engine is at least this number of times as fast as the peer with the fewest requests or bytes, it may use
+/// more than [`MOST`] permits.
 const FAST: f64 = 1.3;
 
 /// Returns all tables with their heading.

@@ -74,7 +74,7 @@ fn words(kind: Kind, first_line: usize, text: &str) -> Vec<Word> {
         if first == '\n' {
             line += 1;
         } else if kind == Kind::Literal && first == '\\' {
-            // An escape, such as a new line.
+            // An escape sequence is not part of a word, so the letter after the backslash is skipped, too.
             size += rest[size..].chars().next().map_or(0, char::len_utf8);
         } else if let Some(quoted) = quotation(kind, rest) {
             words.push(Word { text: String::new(), line, end: End::Blank });

@@ -8,7 +8,7 @@ use super::{FOLDER, Package};
 use crate::bench::environment;
 use crate::workspace::Workspace;
 
-/// The oldest Linux that the wheel is for: that of glibc 2.28.
+/// The oldest Linux that the wheel supports: systems with glibc 2.28.
 const PLATFORM: &str = "manylinux_2_28";
 
 /// The maximum size of the wheel, in bytes.

@@ -88,7 +88,7 @@ impl Counts {
     }
 }
 
-/// Parses a part of that line, such as `3 passed`.
+/// Parses a part of the last line of pytest, such as `3 passed`.
 fn pytest_part(part: &str) -> Option<(u64, &str)> {
     const WORDS: [&str; 6] = ["passed", "failed", "error", "errors", "skipped", "warnings"];
     let (number, word) = part.split_once(' ')?;

@@ -18,7 +18,7 @@ use super::{Outcome, Run, finish};
 use crate::workspace::Member;
 
 pub(super) fn step(run: &mut Run<'_>) -> Result<Outcome, String> {
-    // Offline: earlier steps have downloaded everything.
+    // The command works offline, because earlier steps have downloaded everything.
     let mut command =
         run.cargo(&["package", "--workspace", "--allow-dirty", "--no-verify", "--offline", "--quiet"]);
     command.arg("--target-dir").arg(&run.target);
@@ -57,7 +57,7 @@ fn unpack_all(run: &Run<'_>, published: &[&Member], folder: &Path) -> Result<(),
     Ok(())
 }
 
-/// Returns the version of all members, which `tidy` checks that they inherit from the root manifest.
+/// Returns the version of all members. `tidy` checks that they inherit it from the root manifest.
 fn version(manifest: &Table) -> Result<&str, String> {
     let package = manifest.get("workspace").and_then(|workspace| workspace.get("package"));
     let version = package.and_then(|package| package.get("version")).and_then(Value::as_str);

@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 #[derive(Debug)]
 struct Tool {
     name: &'static str,
-    /// The step that uses it.
+    /// The step that uses the program.
     step: &'static str,
-    /// The checks that are skipped without it.
+    /// The checks that are skipped without the program.
     left_out: &'static str,
-    /// Commands that succeed where it is installed.
+    /// Commands that succeed where the program is installed.
     probes: &'static [&'static [&'static str]],
     /// Whether one of `probes` is enough.
     is_any_enough: bool,

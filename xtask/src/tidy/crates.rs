@@ -19,7 +19,7 @@ struct Build {
 const BUILDS: &[Build] = &[
     Build {
         name: "minimal library",
-        // As in the README. `dtype-core` enables `codec-bytes`.
+        // The features of the smallest library in `docs/extensions.md`. `dtype-core` enables `codec-bytes`.
         arguments: &[
             "--package=zarr-kit",
             "--no-default-features",

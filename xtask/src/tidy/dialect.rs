@@ -149,7 +149,7 @@ fn denied_in(passage: &Passage) -> Vec<(usize, String)> {
 
 /// The words of a passage.
 struct Text<'w> {
-    /// In lower case, except for `None`.
+    /// The words in lower case, except for `None`.
     lower: &'w [String],
     words: &'w [Word],
 }

@@ -190,7 +190,7 @@ fn create(case: &Case, context: &Context) -> Result<Ran, Failure> {
             hierarchy.create_group("/", zarr_kit::spec::Object::new())?;
             return names.iter().try_for_each(|name| hierarchy.create_array(name, &builder).map(drop));
         }
-        // The group of the arrays is created, too.
+        // `create_arrays` also creates the root group.
         hierarchy.create_arrays(names.iter().map(|name| (name.as_str(), &builder))).map(drop)
     })?;
     Ok(Ran { seconds, checksum: checksum_of_lines(names) })

@@ -8,7 +8,7 @@ use zarrs::array::{ArrayBytesDecodeIntoTarget, ArrayBytesFixedDisjointView};
 
 use crate::StoredArray;
 
-/// Reads all of `array` into `kept`, whose size must be that of all elements.
+/// Reads all of `array` into `kept`, which must have the size of all elements in bytes.
 pub(crate) fn read(array: &StoredArray, kept: &mut [u8]) -> Result<(), Failure> {
     let item = array.data_type().fixed_size().ok_or("elements do not have a fixed size")?;
     let all = array.subset_all();

@@ -32,7 +32,7 @@ impl Program for Zarrs {
     }
 
     fn prepare(&self, case: Case) -> Result<Box<dyn Task>, Failure> {
-        // Threads wait for a remote store, so there is one for each request that may be in flight.
+        // Threads wait for a remote store, so there is one thread for each request that may be in flight.
         let threads = case.far.as_ref().map_or(self.threads, |far| far.requests);
         zarrs::config::global_config_mut().set_codec_concurrent_target(threads);
         Ok(match case.operation {

@@ -45,8 +45,8 @@ pub(crate) fn encode(blosc: Blosc, decoded: &[u8], encoded: &mut [u8]) -> Result
 
 /// Decodes the output of [`encode`], which must fill `decoded`.
 pub(crate) fn decode(encoded: &[u8], decoded: &mut [u8]) -> Result<(), Failure> {
-    // SAFETY: this program created `encoded`, so its header has its length; at most `decoded.len()`
-    // bytes are written, and the slices do not overlap.
+    // SAFETY: this program created `encoded`, so the header states its actual length, and the library does not read
+    // past it. The library writes at most `decoded.len()` bytes. The slices do not overlap.
     let size = unsafe {
         blosc_decompress_ctx(encoded.as_ptr().cast(), decoded.as_mut_ptr().cast(), decoded.len(), 1)
     };
