@@ -239,7 +239,8 @@ fn values_over_the_memory_limit_are_an_error() {
     }
 }
 
-/// Consolidated metadata as zarr-python writes it, an array of numbers, and a short document of small values.
+/// The documents are consolidated metadata as zarr-python writes it, an array of numbers, and a short document of small
+/// values.
 #[test]
 fn typical_documents_stay_within_the_memory_limit() {
     let array = r#"{"shape":[1000,1000],"data_type":"float64","chunk_grid":{"name":"regular","configuration":

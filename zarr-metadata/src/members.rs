@@ -244,8 +244,8 @@ fn length(path: &str, dimension: usize, value: &Value) -> Result<u64, DocumentEr
 
 /// Reads the chunk lengths of an array with the shape `array`.
 ///
-/// A length of 0 along a dimension without elements is an error for `zero`. If `zero` tolerates it, the length becomes
-/// 1, so that callers can divide by it.
+/// A length of 0 along a dimension without elements is an error that `zero` returns or tolerates. If `zero` tolerates
+/// it, the length becomes 1, so that callers can divide by it.
 pub(super) fn chunk_shape(
     path: &str,
     value: &Value,

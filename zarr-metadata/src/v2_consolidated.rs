@@ -19,7 +19,7 @@ pub struct Consolidated {
     pub documents: BTreeMap<Key, Value>,
 }
 
-/// Reads a `.zmetadata`. Keys that are not those of documents are ignored.
+/// Reads a `.zmetadata`. Keys that do not name documents are ignored.
 ///
 /// # Errors
 ///
@@ -53,7 +53,7 @@ pub fn parse_consolidated(document: &Value, reading: &Reading) -> Result<Consoli
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for a key that is not that of a document.
+/// [`DocumentError`] for a key that does not name a document.
 pub fn consolidated_document(consolidated: &Consolidated) -> Result<Value, DocumentError> {
     let mut metadata = Object::new();
     for (key, document) in &consolidated.documents {

@@ -120,8 +120,8 @@ pub struct Example {
     pub data_types: &'static [&'static str],
     /// The shape of the chunk (for a grid: of the array) that the example supports; empty for any shape.
     pub shape: &'static [u64],
-    /// The maximum difference between original and decoded elements. If the codec only decodes, the maximum
-    /// difference between its elements and those of other decoders: [`Loss::Nothing`] or [`Loss::Absolute`].
+    /// The maximum difference between original and decoded elements. If the codec only decodes, the maximum difference
+    /// between its elements and the elements of other decoders: [`Loss::Nothing`] or [`Loss::Absolute`].
     pub loss: Loss,
 }
 

@@ -7,8 +7,8 @@
 //! # Alignment
 //!
 //! Buffers of the engine begin at multiples of 64 bytes ([`Buffer`](crate::Buffer)), and `decoded` is usually such a
-//! buffer. It can also be memory of the caller, or a part of a value, which begin at any address. A codec of numbers
-//! calls [`align_to`](slice::align_to), which borrows all elements in the first case, and copies the others.
+//! buffer. It can also be memory of the caller or a part of a value, at any address. A codec of numbers calls
+//! [`align_to`](slice::align_to), which borrows all elements in the first case, and copies the others.
 
 mod entry;
 mod parts;
@@ -251,8 +251,7 @@ pub trait CompositeCodec: Debug + Send + Sync {
 
 /// Runs the chains of a [`CompositeCodec`]. The engine implements it.
 ///
-/// A chain is resolved for the given array. Its shape may differ from that of the array for which the chain was
-/// created.
+/// A chain is resolved for the given array, whose shape may differ from the shape for which the chain was created.
 pub trait RunChain {
     /// Appends the encoded form of the elements `decoded` of `array`.
     ///
@@ -308,9 +307,9 @@ pub trait BytesToBytesCodec: Debug + Send + Sync {
     /// bytes as `decode`, but bytes outside of `range` may have any value, including the previous content of the
     /// memory. A codec that can avoid work does so here. The default decodes everything.
     ///
-    /// Errors in the encoded form of the bytes in `range` are found as in `decode`. Damage in other parts may
-    /// go unnoticed, like that of inner chunks that are not read. A codec with a checksum of all bytes
-    /// therefore decodes everything and verifies it.
+    /// Errors in the encoded form of the bytes in `range` are found as in `decode`. Damage in other parts may go
+    /// unnoticed, like damage in inner chunks that are not read. A codec with a checksum of all bytes therefore decodes
+    /// everything and verifies it.
     ///
     /// # Errors
     ///

@@ -107,7 +107,7 @@ impl<'a> Creation<'a> {
         entry.with_type_name(document.type_name.as_ref())
     }
 
-    /// Creates the arguments for `document`, an entry in the configuration of this one.
+    /// Creates the arguments for `document`, an entry in the configuration of this entry.
     #[must_use]
     pub fn inner(&self, document: &'a ExtensionDocument) -> Self {
         Self::of(document, self.format, self.registry, self.reading)

@@ -31,7 +31,7 @@ enum Memory<'a> {
     Lent(&'a mut dyn LentMemory),
 }
 
-/// Memory that only its owner can grow, such as that of the program that loaded a plugin.
+/// Memory that only its owner can grow, such as memory of the program that loaded a plugin.
 pub trait LentMemory: std::fmt::Debug {
     /// Returns all bytes, initialised.
     fn bytes(&self) -> &[u8];

@@ -150,7 +150,7 @@ impl<'de> Deserializer<'de> for Probe<'de, '_> {
         deserialize_bytes: Asked::Anything;
         deserialize_byte_buf: Asked::Anything;
         deserialize_map: Asked::Map;
-        // These have a wider range than the integers of other JSON programs.
+        // Integers of 128 bits have a wider range than the integers of other JSON programs.
         deserialize_i128: Asked::Anything;
         deserialize_u128: Asked::Anything;
     }

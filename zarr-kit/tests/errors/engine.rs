@@ -44,8 +44,8 @@ fn variant(error: &Error) -> &'static str {
     }
 }
 
-/// All variants except `Memory`, which needs a system without free memory, and `ChunkKey`, which needs a chunk key
-/// encoding that fails.
+/// The number of variants, except `Memory`, which needs a system without free memory, and `ChunkKey`, which needs a
+/// chunk key encoding that fails.
 const VARIANTS: usize = 19;
 
 fn context() -> Context {

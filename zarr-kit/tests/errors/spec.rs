@@ -51,8 +51,8 @@ fn kind(error: &(dyn Error + 'static)) -> Option<&'static str> {
     codec.or(data_type).or(grid).or(chain)
 }
 
-/// All kinds but `CodecError::OutOfMemory`, which needs a system without free memory, and `CodecError::Plugin`, which
-/// is in the snapshot of `zarr-plugin`.
+/// The number of kinds, except `CodecError::OutOfMemory`, which needs a system without free memory, and
+/// `CodecError::Plugin`, which is in the snapshot of `zarr-plugin`.
 const KINDS: usize = 15;
 
 #[test]

@@ -58,8 +58,8 @@ fn turned_on<'f>(
     on
 }
 
-/// Returns a registry with the plugins of these features; it knows the names of the others, as a build
-/// without them does.
+/// Returns a registry with the plugins of these features. It knows the names of the other plugins, as a build without
+/// them does.
 fn registry_of(on: &BTreeSet<&str>) -> Registry {
     let linked = Registry::linked().expect("no identifier is taken twice");
     let mut registry = Registry::empty();

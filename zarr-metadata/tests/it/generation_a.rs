@@ -70,7 +70,7 @@ fn an_undefined_fill_value_is_accepted() {
     assert!(array.fill_value.is_null());
 }
 
-/// The object codec is the first of the hidden filters (DX-A-18).
+/// The object codec is the first of the filters in the attributes (DX-A-18).
 #[test]
 fn the_first_hidden_filter_determines_the_type_of_objects() {
     let data_type = r#"{"extension":"TODO: object array protocol URL","type":"|O","fallback":null}"#;

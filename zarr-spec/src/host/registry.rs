@@ -68,7 +68,7 @@ pub struct Feature {
 #[error("{point} `{}` is in both {first} and {second}", printable(.identifier))]
 #[non_exhaustive]
 pub struct DuplicateIdentifier {
-    /// The extension point of both.
+    /// The extension point of both plugins.
     pub point: ExtensionPoint,
     /// The name, URI or id.
     pub identifier: String,

@@ -134,8 +134,8 @@ pub struct GetOptions {
     /// Whether a cache may retain the encoded bytes. If not, a store may omit the version of a whole value.
     pub may_cache: bool,
     /// Whether the caller writes the value with [`Store::set_if`](super::Store::set_if) next. The bytes are then
-    /// current, not cached, and a store with conditions returns the version. Every change of the value changes
-    /// this version, except one to equal bytes.
+    /// current, not cached, and a store with conditions returns the version. Every change of the value changes this
+    /// version, except a change to equal bytes.
     pub for_update: bool,
 }
 
