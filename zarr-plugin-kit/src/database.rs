@@ -60,7 +60,7 @@ pub trait Database: Debug + Send + Sync {
         read: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>,
     ) -> Result<(), StoreError>;
 
-    /// Calls `visit` with each key from `from` on, in the order of bytes, until it returns `false`.
+    /// Calls `visit` with each key, starting at `from`, in the order of bytes, until `visit` returns `false`.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl<D: Database> DatabaseStore<D> {
         Self(database)
     }
 
-    /// Returns the keys from `from` on that begin with `prefix`, at most `count`.
+    /// Returns at most `count` keys that begin with `prefix`, starting at `from`.
     fn keys(&self, prefix: &Prefix, from: &Bound<String>, count: usize) -> Result<Vec<Key>, StoreError> {
         let mut keys: Vec<Result<Key, StoreError>> = Vec::new();
         self.0.visit_keys(from, &mut |key| {
@@ -238,8 +238,8 @@ impl<D: Database> Store for DatabaseStore<D> {
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
         let mut directory = Directory::default();
         let mut from = Bound::Included(prefix.as_str().to_owned());
-        // The first request fetches one key, because it may be in a folder, which is skipped. After a key directly
-        // below the prefix, others usually follow, so whole pages are fetched.
+        // The first request fetches one key, because the key may be in a folder, and the rest of a folder is skipped.
+        // After a key directly below the prefix, others usually follow, so whole pages are fetched.
         let mut count = 1;
         loop {
             let keys = self.keys(prefix, &from, count)?;

@@ -4,8 +4,9 @@
 //! outermost list the typestring `|O` and the shape. The item of an array without dimensions is in its own
 //! list.
 //!
-//! Outside of strict mode, arrays of numbers, booleans and fixed-length text are also accepted, because numcodecs encodes
-//! them with these codecs. Their typestring is that of the array, and their items are fill values of v2.
+//! Outside of strict mode, arrays of numbers, booleans and fixed-length text are also accepted, because numcodecs
+//! encodes them with these codecs. Such a chunk has the typestring of the array, and its items are fill values of
+//! v2.
 //!
 //! An element of an array of items has a variable size. Its payload is the JSON text of the item. It may contain
 //! the tokens that Python's `json` writes for numbers that are not finite (`NaN`, `Infinity`, `-Infinity`).

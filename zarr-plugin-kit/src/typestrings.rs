@@ -10,8 +10,8 @@ use zarr_spec::format::Format;
 use zarr_spec::host::chain::has_byte_order;
 use zarr_spec::representation::{ArrayRepresentation, ByteOrder, Elements};
 
-/// Returns the data type with the name `text` in the member `member`: a typestring of v2, or a name of NumPy,
-/// which final v3 also uses (EX-SEEN-03). v2 uses only typestrings, so names are merely tolerated there.
+/// Returns the data type with the name `text` in the member `member`: a typestring of v2, or a name of NumPy, which
+/// final v3 also uses (EX-SEEN-03). v2 uses only typestrings, so names are merely tolerated in v2.
 ///
 /// # Errors
 ///

@@ -10,7 +10,7 @@ pub(crate) fn trapped(message: impl Into<String>) -> Failure {
 
 /// Returns the error of a call, which is about the chunk or about the plugin.
 ///
-/// [`abi::INTERNAL`] means that the plugin cannot encode the chunk. During decoding it is a fault of the plugin.
+/// [`abi::INTERNAL`] means that the plugin cannot encode the chunk. During decoding, it means a fault of the plugin.
 pub(crate) fn codec_error(failure: Failure, origin: &str, is_encoding: bool) -> CodecError {
     let by_origin = format!("{origin}: {}", failure.message);
     match failure.status {

@@ -136,7 +136,7 @@ impl Guest {
         Ok(u64::from(at) | (bytes.len() as u64) << 32)
     }
 
-    /// Places a struct with these members in the guest's memory; all others are zero.
+    /// Places a struct with these members in the guest's memory; all other members are zero.
     pub(crate) fn put<T: Described>(&mut self, members: &[(&str, u64)]) -> Result<Address, Failure> {
         let size = T::WASM32.size;
         let at = host::place(&mut self.store.as_context_mut(), size)?;

@@ -411,8 +411,8 @@ struct zarr_codec_vtable {
     /* To bytes: returns the size of the encoded bytes. */
     int32_t (*encoded_size)(const void *self, const zarr_representation *decoded, zarr_size *out, zarr_buf *err);
     /* `array` describes the decoded side, which has at least one element; it is NULL if the decoded side is
-     * bytes. `decoded` may be empty. A vtable with `create` and `decode`, in which `encode` is NULL, is that
-     * of a codec that only decodes: hosts do not write with it. */
+     * bytes. `decoded` may be empty. If a vtable has `create` and `decode`, but `encode` is NULL, the codec
+     * only decodes: hosts do not write with it. */
     int32_t (*encode)(const void *self, const zarr_array *array, zarr_str decoded, const zarr_call *call, zarr_output *encoded, zarr_buf *err);
     /* `array` describes the decoded side, which has at least one element; it is NULL if the decoded side is
      * bytes. `encoded` comes from a store: it may be empty or hold any bytes. */
@@ -503,7 +503,7 @@ struct zarr_chunk_grid_vtable {
     int32_t (*chunk_of_key)(const void *self, size_t dimension, uint64_t key_index, uint64_t *chunk, uint32_t *found, zarr_buf *err);
     /* Returns the configuration of the same grid for an array that begins `start` elements later in each
      * dimension (earlier if it is negative), so that every chunk keeps its elements. `configuration_json`
-     * stays empty if there is no such configuration. NULL: there is never one. */
+     * stays empty if there is no such configuration. NULL: there is never such a configuration. */
     int32_t (*moved)(const void *self, const int64_t *start, size_t rank, zarr_buf *configuration_json, zarr_buf *err);
 };
 
@@ -533,8 +533,8 @@ struct zarr_metadata_encoding_vtable {
 /* A generic extension of the draft. */
 struct zarr_extension_vtable {
     size_t struct_size;
-    /* `is_array` is 0 in the entry point of a hierarchy. In an array, it is 1 and `shape` is that of the
-     * array. `json` is `{"dimension_names": ["y", null], "node_index": "meta/index"}`; members that the
+    /* `is_array` is 0 in the entry point of a hierarchy. In an array, it is 1 and `shape` is the shape of
+     * the array. `json` is `{"dimension_names": ["y", null], "node_index": "meta/index"}`; members that the
      * extension does not define are left out. */
     int32_t (*create)(const void *context, const zarr_creation *creation, uint32_t is_array, const uint64_t *shape, size_t rank, zarr_buf *json, zarr_buf *err);
 };
@@ -634,7 +634,7 @@ struct zarr_store_vtable {
      * read with one request if at most `coalesce_gap` bytes lie between them. `caches_values` is true if the
      * store retains encoded values in memory; the caller then does not need a cache of its own. Since 2.2,
      * `"conditional_set": true` and `"conditional_erase": true` are added by a store with `set_if` and
-     * `erase_if`, and `"adapts_documents": true` by one with `array_document`. */
+     * `erase_if`, and `"adapts_documents": true` by a store with `array_document`. */
     int32_t (*describe)(const void *self, zarr_buf *json, zarr_buf *err);
     /* Reads as much of the range as exists. `flags` is as in zarr_store_request. */
     int32_t (*get)(const void *self, zarr_str key, const zarr_byte_range *range, uint32_t flags, zarr_output *to, zarr_get_result *result, zarr_buf *err);

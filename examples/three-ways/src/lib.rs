@@ -74,7 +74,8 @@ impl BytesToBytesCodec for Runs {
             return Err(LimitExceeded { limit: encoded.remaining() }.into());
         }
         let there = encoded.spare(size)?;
-        // SAFETY: as above, and `there` has space for the `size` bytes that are written.
+        // SAFETY: pointer and length come from the same slice, and `there` has space for the `size` bytes that are
+        // written.
         unsafe { c::runs_encode(decoded.as_ptr(), decoded.len(), self.width, there.as_mut_ptr()) };
         encoded.advance(size);
         Ok(())
@@ -87,7 +88,8 @@ impl BytesToBytesCodec for Runs {
             return Err(CodecError::corrupt("the last run is truncated"));
         }
         let there = decoded.spare(size)?;
-        // SAFETY: as above, no run is truncated, and `there` has space for the `size` bytes that are written.
+        // SAFETY: pointer and length come from the same slice, no run is truncated, and `there` has space for the
+        // `size` bytes that are written.
         unsafe { c::runs_decode(encoded.as_ptr(), encoded.len(), self.width, there.as_mut_ptr()) };
         decoded.advance(size);
         Ok(())

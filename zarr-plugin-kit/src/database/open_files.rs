@@ -29,8 +29,8 @@ impl<T> OpenFiles<T> {
         Self(Mutex::new(BTreeMap::new()))
     }
 
-    /// Returns the handle of a file, which `create` makes for its full path if no other user has one. The file does not
-    /// need to exist, but its folder does.
+    /// Returns the handle of a file. If no other user has a handle, `create` makes one for the full path. The file does
+    /// not need to exist, but its folder does.
     ///
     /// # Errors
     ///

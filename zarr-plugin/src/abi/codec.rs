@@ -100,8 +100,8 @@ abi_struct! {
         /// To bytes: returns the size of the encoded bytes.
         encoded_size: fn(this: *const c_void, decoded: *const Representation, out: *mut Size, err: *mut Buf) -> i32,
         /// `array` describes the decoded side, which has at least one element; it is NULL if the decoded side is bytes.
-        /// `decoded` may be empty. A vtable with `create` and `decode`, in which `encode` is NULL, is that of a codec
-        /// that only decodes: hosts do not write with it.
+        /// `decoded` may be empty. If a vtable has `create` and `decode`, but `encode` is NULL, the codec only decodes:
+        /// hosts do not write with it.
         encode: fn(this: *const c_void, array: *const Array, decoded: Str, call: *const Call, encoded: *mut Output, err: *mut Buf) -> i32,
         /// `array` describes the decoded side, which has at least one element; it is NULL if the decoded side is bytes.
         /// `encoded` comes from a store: it may be empty or hold any bytes.

@@ -27,7 +27,7 @@ abi_struct! {
         chunk_of_key: fn(this: *const c_void, dimension: usize, key_index: u64, chunk: *mut u64, found: *mut u32, err: *mut Buf) -> i32,
         /// Returns the configuration of the same grid for an array that begins `start` elements later in each dimension
         /// (earlier if it is negative), so that every chunk keeps its elements. `configuration_json` stays empty if
-        /// there is no such configuration. NULL: there is never one.
+        /// there is no such configuration. NULL: there is never such a configuration.
         moved: fn(this: *const c_void, start: *const i64, rank: usize, configuration_json: *mut Buf, err: *mut Buf) -> i32,
     }
 }

@@ -95,12 +95,12 @@ abi_struct! {
         open: fn(context: *const c_void, location: Str, description_json: Str, inside: *const StoreHandle, this: *mut *mut c_void, err: *mut Buf) -> i32,
         release: fn(this: *mut c_void),
         /// `{"location": "memory:", "readable": true, "writeable": true, "listable": true, "erasable": true,
-        /// "max_concurrency": 0, "coalesce_gap": 0, "caches_values": false}`. `max_concurrency` is the number
-        /// of concurrent requests that the store benefits from; 0 if a read does not wait. Two parts of a value
-        /// are read with one request if at most `coalesce_gap` bytes lie between them. `caches_values` is true
-        /// if the store retains encoded values in memory; the caller then does not need a cache of its own. Since 2.2,
+        /// "max_concurrency": 0, "coalesce_gap": 0, "caches_values": false}`. `max_concurrency` is the number of
+        /// concurrent requests that the store benefits from; 0 if a read does not wait. Two parts of a value are read
+        /// with one request if at most `coalesce_gap` bytes lie between them. `caches_values` is true if the store
+        /// retains encoded values in memory; the caller then does not need a cache of its own. Since 2.2,
         /// `"conditional_set": true` and `"conditional_erase": true` are added by a store with `set_if` and `erase_if`,
-        /// and `"adapts_documents": true` by one with `array_document`.
+        /// and `"adapts_documents": true` by a store with `array_document`.
         describe: fn(this: *const c_void, json: *mut Buf, err: *mut Buf) -> i32,
         /// Reads as much of the range as exists. `flags` is as in zarr_store_request.
         get: fn(this: *const c_void, key: Str, range: *const ByteRange, flags: u32, to: *mut Output, result: *mut GetResult, err: *mut Buf) -> i32,

@@ -75,7 +75,7 @@ pub(crate) fn array_json(array: &ArrayRepresentation) -> Value {
 }
 
 /// Returns the array that the JSON of `encoded_array` describes. Missing members are those of `otherwise`. `None` if
-/// the size of the fill value is not that of an element.
+/// the fill value does not have the size of an element.
 #[must_use]
 pub fn array_of_json(
     json: &Value,

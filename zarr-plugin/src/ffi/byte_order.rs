@@ -43,7 +43,7 @@ pub(crate) fn show_order<R>(order: &ByteOrder, call: impl FnOnce(abi::ByteOrder)
 ///
 /// # Safety
 ///
-/// The other side lends it for this call.
+/// The other side lends `order` for this call.
 pub(crate) unsafe fn order_of(order: &abi::ByteOrder) -> Result<ByteOrder, Failure> {
     match order.order {
         abi::LITTLE_ENDIAN => Ok(ByteOrder::Little),

@@ -93,7 +93,7 @@ fn show<R>(
 /// Implements `warn` of a creation that [`show_creation`] lends.
 unsafe extern "C" fn warn(context: *mut c_void, message: abi::Str) {
     contained(|| {
-        // SAFETY: the other side calls it during the call that lends the `Reading`, to which the context points.
+        // SAFETY: the other side calls `warn` during the call that lends the `Reading`, to which the context points.
         let (reading, message) = unsafe { (&*context.cast::<Reading>(), borrowed(message)) };
         reading.warn(String::from_utf8_lossy(message));
     });

@@ -19,7 +19,7 @@ use super::contained;
 
 /// Destroys a `T`.
 pub(super) unsafe extern "C" fn destroy<T>(this: *mut c_void) {
-    // SAFETY: a function of the same table made it from a `T`, and the other side does not use it again.
+    // SAFETY: a function of the same table made `this` from a `T`, and the other side does not use `this` again.
     let held = unsafe { Box::from_raw(this.cast::<T>()) };
     contained(|| drop(held));
 }

@@ -17,8 +17,8 @@ macro_rules! call {
     };
 }
 
-/// Calls a function that fills a buffer, like [`call!`], and returns the bytes. The macro adds the buffer as the last
-/// argument.
+/// Calls a function as [`call!`] does. The function fills a buffer, whose bytes are returned. The macro adds the buffer
+/// as the last argument.
 macro_rules! fetch {
     ($instance:expr, $function:ident($($argument:expr),* $(,)?)) => {{
         let mut filled = $crate::ffi::EMPTY;

@@ -59,8 +59,8 @@ pub(crate) fn lend_output(
 
 /// Implements `reserve` of the struct that [`lend_output`] lends.
 unsafe extern "C" fn reserve(this: *mut abi::Output, more: usize) -> i32 {
-    // SAFETY: the other side calls it with the lent struct during the call: the first member of a `Lent` that
-    // no other code uses at the same time.
+    // SAFETY: the other side calls `reserve` during the call, with the lent struct. This struct is the first member of
+    // a `Lent` that no other code uses at the same time.
     let lent = unsafe { &mut *this.cast::<Lent<'_, '_>>() };
     let wanted = lent.shown.len.checked_add(more);
     let Some(there) = wanted.and_then(|wanted| lent.output.spare(wanted).ok()) else {
@@ -97,13 +97,14 @@ impl LentMemory for Borrowed {
     fn bytes_mut(&mut self) -> &mut [u8] {
         match self.lent() {
             (start, _) if start.is_null() => &mut [],
-            // SAFETY: as in `bytes`, and `self` is borrowed mutably.
+            // SAFETY: the host lends this number of initialized bytes to this call only, and `self` is borrowed
+            // mutably.
             (start, capacity) => unsafe { std::slice::from_raw_parts_mut(start, capacity) },
         }
     }
 
     fn grow(&mut self, size: usize) -> bool {
-        // SAFETY: as in `lent`.
+        // SAFETY: the other side lends the struct to `write_output`, for longer than this value lives.
         let Some(reserve) = (unsafe { (*self.0).reserve }) else { return false };
         // `reserve` makes the capacity `len + size`. `len` is 0 until `write_output` ends, so this is `size`.
         // SAFETY: a function of the host, called with the struct that it lent.

@@ -69,7 +69,7 @@ fn sealed(bytes: &[u8]) -> std::io::Result<File> {
     if number < 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // SAFETY: the call opened it, and this function owns it.
+    // SAFETY: the call opened this file descriptor, and this function owns it.
     let mut file = unsafe { File::from_raw_fd(number) };
     file.write_all(bytes)?;
     let seals = libc::F_SEAL_WRITE | libc::F_SEAL_GROW | libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL;
@@ -97,7 +97,7 @@ pub(crate) fn loaded(name: &str) -> Option<PathBuf> {
 ///
 /// # Safety
 ///
-/// The handle is that of a loaded library.
+/// `handle` is the handle of a loaded library.
 #[cfg(target_env = "gnu")]
 unsafe fn path_of(handle: *mut c_void) -> Option<PathBuf> {
     /// The first members of `struct link_map`, as `link.h` declares it.

@@ -29,7 +29,7 @@ impl Library {
         Ok(Self { contents, provided })
     }
 
-    /// Returns the major and the minor version of the ABI that it uses.
+    /// Returns the major and the minor version of the ABI that the library uses.
     #[must_use]
     pub fn abi(&self) -> (u16, u16) {
         self.contents.abi

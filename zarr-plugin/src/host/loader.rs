@@ -207,8 +207,8 @@ impl Loader {
         self.allowed(candidate).map(drop)
     }
 
-    /// Returns the plugin that is used for this name: the newest version that may be opened, in the first place that
-    /// has one.
+    /// Returns the plugin that is used for this name: the newest version that may be opened, in the first place with
+    /// such a version.
     #[must_use]
     pub fn in_use(&self, name: &str) -> Option<&Candidate> {
         self.named(name).into_iter().find(|candidate| self.permitted(candidate).is_ok())
@@ -374,7 +374,7 @@ struct Permitted<'c> {
     pin: Option<&'c Pin>,
 }
 
-/// The library of a manifest that is used: the one for this machine, or one for a linked runtime.
+/// The library of a manifest that this program uses: the library for this machine, or for a linked runtime.
 #[derive(Debug)]
 struct Chosen<'c> {
     platform: String,

@@ -44,7 +44,7 @@ pub struct Pin {
     pub path: PathBuf,
     /// SHA-256 of the library.
     pub sha256: String,
-    /// The date when it was trusted: `2026-11-22`.
+    /// The date when the library was trusted: `2026-11-22`.
     pub date: String,
     /// The libraries that it needs, which are trusted together with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -32,7 +32,7 @@ pub struct Manifest {
     pub library: BTreeMap<String, LibraryFile>,
     /// The extensions of the library.
     pub provides: Vec<Provides>,
-    /// The conformance suite that it passes, as its author declares.
+    /// The conformance suite that the plugin passes, as its author declares.
     pub conformance: Option<Conformance>,
 }
 

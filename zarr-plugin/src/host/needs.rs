@@ -82,7 +82,7 @@ pub(super) fn open_needed(library: &[u8], pins: Option<&[Needed]>) -> Result<(),
         let opened = open_sealed(&bytes).map_err(|error| {
             Refusal::Needs(format!("it needs {}, which cannot be opened: {error}", needed.path.display()))
         })?;
-        // Like a plugin, it is never closed.
+        // Like the library of a plugin, a needed library is never closed.
         std::mem::forget((opened.library, opened.file));
         let now = loaded(&needed.name).unwrap_or_default();
         if !is_copy(&now, &needed.sha256) {

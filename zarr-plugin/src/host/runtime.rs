@@ -36,7 +36,7 @@ zarr_spec::inventory::collect!(Runtime);
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Opened {
-    /// The major and the minor version of the ABI that it uses.
+    /// The major and the minor version of the ABI that the library uses.
     pub abi: (u16, u16),
     /// The name that the library reports.
     pub name: &'static str,
@@ -44,7 +44,7 @@ pub struct Opened {
     pub version: &'static str,
     /// The SPDX expression of its license.
     pub license: &'static str,
-    /// The compiler or program that built it.
+    /// The compiler or program that built the library.
     pub build: &'static str,
     /// Its codecs. Their origin is ignored.
     pub codecs: Vec<CodecPlugin>,

@@ -88,7 +88,8 @@ impl Search {
         search
     }
 
-    /// Adds `path`, a folder or a manifest that the user named: after other such places, and before all other places.
+    /// Adds `path`, a folder or a manifest that the user named. It is searched after the places that the user named
+    /// before, and before all other places.
     #[must_use]
     pub fn given(mut self, path: impl AsRef<Path>) -> Self {
         let place = SearchPlace { source: Source::Given, path: path.as_ref().to_owned() };

@@ -284,7 +284,7 @@ fn one_after_the_other(installed: &[Installed; 2]) -> Loader {
     Loader::new(&search, Policy::Any, Lock::default())
 }
 
-/// Returns where the last plugin that a loader finds fails, and the message. `call` uses the plugin and returns the
+/// Returns the step at which the last plugin of a loader fails, and the message. `call` uses the plugin and returns the
 /// message of the failure.
 fn found(loader: &Loader, call: &dyn Fn(&Registry) -> String) -> Found {
     let mut registry = Registry::empty();

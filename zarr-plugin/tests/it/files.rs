@@ -64,7 +64,7 @@ fn an_oversized_manifest_is_refused_without_reading_it() {
     assert_eq!(refusal, Refusal::Manifest("it has more than 1048576 bytes".to_owned()));
 }
 
-/// Replaces each number in the headers of a library with the largest one.
+/// Replaces each number in the headers of a library with the largest number.
 #[test]
 fn damaged_library_headers_never_cause_a_panic() {
     let library = in_c(&[]);

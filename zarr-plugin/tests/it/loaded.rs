@@ -84,7 +84,7 @@ fn elements(numbers: &[u16]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
 }
 
-/// The host does not distinguish a codec in Rust from one in C.
+/// The host does not distinguish a codec in Rust from a codec in C.
 #[test]
 fn codecs_in_rust_and_in_c_encode_and_decode() {
     for (library, manifest) in [(in_rust(), &EXTENSIONS), (&in_c(&[])[..], &XOR_C)] {

@@ -42,7 +42,7 @@ fn a_pinned_library_is_loaded_and_another_one_is_not() {
     let lock = pinned(&installed);
     let loader = with(&installed, Policy::Pinned, lock.clone());
     assert!(loader.open(&loader.candidates()[0]).is_ok());
-    // Another library replaces it, with a matching manifest.
+    // Replaces the pinned library by another library, and writes a manifest that matches the new library.
     let other = in_c(&["MINOR=7"]);
     fs::write(installed.library(), &other).unwrap();
     installed.write_manifest(&XOR_C, &sha256(&other));
@@ -214,7 +214,7 @@ fn the_first_manifest_of_a_plugin_wins_and_later_ones_are_listed() {
     assert_eq!(passed_over[0].refusal, Refusal::Shadowed(first.manifest()));
 }
 
-/// Tests two plugins, and a plugin and a linked crate: the first one keeps the identifier.
+/// Tests two plugins, and a plugin and a linked crate: the plugin that is registered first keeps the identifier.
 #[test]
 fn of_two_plugins_with_one_identifier_the_later_one_is_refused() {
     let first = Installed::new(&in_c(&[]), &XOR_C);

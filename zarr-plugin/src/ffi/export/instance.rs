@@ -49,7 +49,7 @@ pub(crate) unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(
     let n_chains = n_chains.map_err(|_| Failure::broken("it has too many chains"))?;
     let mut text = EMPTY;
     if let Some(value) = value {
-        // SAFETY: a buffer of this function.
+        // SAFETY: `text` is an empty buffer of this function.
         unsafe { put(&mut text, value.to_string().into_bytes()) };
     }
     let this = match form {

@@ -13,7 +13,7 @@ use crate::ffi::array::array_of;
 use crate::ffi::output::write_output;
 use crate::ffi::{Failure, borrowed, borrowed_items, put, read};
 
-/// Returns the codec as one that decodes subsets.
+/// Returns the codec as a [`DecodeSubset`]; `None` if it does not decode subsets.
 pub(super) fn of(codec: &Codec) -> Option<&dyn DecodeSubset> {
     match codec {
         Codec::ArrayToBytes(codec) => ArrayToBytesCodec::subsets(&**codec),

@@ -84,7 +84,7 @@ pub(crate) unsafe fn made(
 ///
 /// # Errors
 ///
-/// [`Failure::BROKEN`] if it does not have the form in the header.
+/// [`Failure::BROKEN`] if `value` does not have the form in the header.
 pub fn value_codec(value: &Value) -> Result<Codec, Failure> {
     let wrong = || Failure::broken(format!("it returned a codec with the invalid value {value}"));
     let members = value.as_object().filter(|members| members.len() == 1).ok_or_else(wrong)?;

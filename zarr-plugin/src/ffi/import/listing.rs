@@ -156,7 +156,7 @@ fn receive(
 
 /// Implements `add` of a sink.
 unsafe extern "C" fn add(this: *mut ListSink, is_prefix: u32, text: Str) -> i32 {
-    // SAFETY: the store calls it during the call that lends the sink, on one thread at a time; the context is a
+    // SAFETY: the store calls `add` during the call that lends the sink, on one thread at a time; the context is a
     // `Received`.
     let (received, text) = unsafe { (&mut *(*this).context.cast::<Received<'_>>(), borrowed_text(text)) };
     let added = match text {

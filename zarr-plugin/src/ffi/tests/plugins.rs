@@ -211,7 +211,7 @@ zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.sum"), &|creation,
     Ok(Codec::Checksum(Arc::new(Sum(fails))))
 }));
 
-/// Stores the sum of all bytes before them.
+/// A checksum before the bytes: the sum of all bytes.
 #[derive(Debug)]
 struct Sum(bool);
 

@@ -74,7 +74,8 @@ impl Store for Counting {
     }
 }
 
-/// Returns the store as seen through two ABI boundaries: a host passes it to a library, which passes it to another one.
+/// Returns the store as seen through two ABI boundaries: a host passes it to a library, which passes it to another
+/// library.
 fn twice(kind: IoKind) -> (Arc<dyn Store>, Arc<AtomicUsize>) {
     let listed = Arc::new(AtomicUsize::new(0));
     let mut store: Arc<dyn Store> = Arc::new(Counting { kind, listed: Arc::clone(&listed) });
@@ -129,7 +130,7 @@ fn a_listing_reads_no_more_keys_than_requested() {
     assert_eq!(listed.load(Ordering::Relaxed), 1 + KEYS);
 }
 
-/// A store of one value, with conditions and locks. Its version is the number of changes.
+/// A store of one value, with conditions and locks. The version of the value is the number of changes.
 #[derive(Debug, Default)]
 struct Guarded {
     value: Mutex<Option<Vec<u8>>>,
@@ -172,7 +173,7 @@ impl Store for Guarded {
         Capabilities::ALL_AND_CONDITIONAL.adapting_documents()
     }
 
-    /// Accepts `true`, replaces `false` by it, and refuses others.
+    /// Accepts `true`, replaces `false` by `true`, and refuses other documents.
     fn array_document(&self, _key: &Key, document: &Value) -> Result<Option<Value>, StoreError> {
         match document {
             Value::Bool(accepted) => Ok((!accepted).then(|| Value::from(true))),
