@@ -121,7 +121,7 @@ fn swap(files: &mut Files, one: usize, other: usize) {
     }
 }
 
-/// Copies a value to the key of another chunk, which differs in the last number.
+/// Copies a value to a key that differs only in its last number, which may be the key of another chunk.
 fn repeat(files: &mut Files, file: usize, value: u8) {
     let (key, bytes) = &files[file];
     let Some(end) = key.rfind(|c: char| c.is_ascii_digit()).map(|end| end + 1) else { return };

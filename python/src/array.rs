@@ -309,8 +309,8 @@ impl ArrayHandle {
             let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
             let mut array = self.current().with_progress(&progress.progress);
             let result = work(&mut array);
-            // A failed call may also have changed the array, so it replaces the old one. The progress of this call may
-            // be cancelled, so the array gets the progress of the handle again.
+            // A failed call may have changed the array, too, so the handle gets the changed array in any case. The
+            // progress of this call may be cancelled, so the array gets the progress of the handle again.
             let own = self.progress.as_ref().map_or_else(Progress::new, |counted| counted.progress.clone());
             *self.current.write().unwrap_or_else(PoisonError::into_inner) = array.with_progress(&own);
             result

@@ -17,7 +17,7 @@ use crate::failure::raise;
 /// The interval between two checks for signals, and between two reports of progress.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// The stack of the threads of long calls, in bytes: that of a main thread.
+/// The stack of the threads of long calls, in bytes: the usual size for a main thread.
 const STACK: usize = 8 << 20;
 
 /// Runs `work` without the global interpreter lock.

@@ -246,7 +246,7 @@ impl Chunks<'_> {
     }
 }
 
-/// Attributes the error of a read to the part whose chunk it names, or else to the first part.
+/// Attributes the error of a read to the part whose chunk the error names, or else to the first part.
 fn named(error: Error, parts: &[FilePart]) -> PartError {
     let number = match &error {
         Error::Chunk(error) => error.index.first().and_then(|&number| usize::try_from(number).ok()),

@@ -124,8 +124,8 @@ pub(crate) fn codec_names(format: &str) -> PyResult<Vec<&'static str>> {
     Ok(names.filter(|name| registry.codecs().find(format, name, &reading).is_ok()).collect())
 }
 
-/// Creates the codec for bytes, or for the first of several arrays that it supports. If it supports none, the error is
-/// that for the first array, because most codecs that refuse bytes convert elements.
+/// Creates the codec for bytes, or for the first of several arrays that it supports. If it supports none, returns the
+/// error for the first array, because most codecs that refuse bytes convert elements.
 fn created(creation: &Creation<'_>, registry: &Registry) -> Result<Codec, CodecError> {
     if let Ok(codec) = registry.codec(creation, &Representation::Bytes(Size::Unknown)) {
         return Ok(codec);

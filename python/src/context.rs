@@ -103,7 +103,7 @@ impl Shared {
     }
 }
 
-/// Returns an error in a process that was forked from the one that opened a node.
+/// Returns an error in a process that was forked from the process that opened a node.
 pub(crate) fn check_process(opened_in: u32) -> PyResult<()> {
     if opened_in == process::id() {
         return Ok(());

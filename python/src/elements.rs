@@ -28,7 +28,7 @@ pub(crate) struct ElementBuffer {
 // SAFETY: the buffer owns the memory at `start`, as a `Box<[u8]>` does, and passes its address only to Python, whose
 // rules for shared memory are those of NumPy.
 unsafe impl Send for ElementBuffer {}
-// SAFETY: as above; its fields do not change.
+// SAFETY: a shared buffer gives only Python access to the memory, as for `Send`, and its fields do not change.
 unsafe impl Sync for ElementBuffer {}
 
 impl ElementBuffer {
@@ -137,7 +137,8 @@ impl Destination {
         if self.0.len_bytes() == 0 {
             return &mut [];
         }
-        // SAFETY: as in `Source::bytes`, and the buffer may be written to.
+        // SAFETY: the buffer is contiguous and may be written to, and its owner retains the memory until the buffer is
+        // released. If Python code uses the memory at the same time, the bytes are unspecified, as they are with NumPy.
         unsafe { std::slice::from_raw_parts_mut(self.0.buf_ptr().cast::<u8>(), self.0.len_bytes()) }
     }
 }

@@ -177,7 +177,7 @@ impl Locked<'_> {
     fn set(&mut self, position: usize, text: &str) -> bool {
         assert!(position < self.array.count, "the position is in the array");
         let functions = &self.array.functions;
-        // SAFETY: as above, and the text is copied.
+        // SAFETY: the element is in the array, its allocator is locked, and NumPy copies the text.
         let result = unsafe {
             (functions.pack)(self.allocator, self.array.start.add(position), text.as_ptr(), text.len())
         };
