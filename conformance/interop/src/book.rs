@@ -229,7 +229,7 @@ pub fn no_skip() -> Value {
 ///
 /// # Panics
 ///
-/// If one of them reads different content or does not read every case.
+/// If a program reads different content or does not read every case.
 pub fn check_all(book: &Book) {
     let zarr3 = python(Packages::Zarr3);
     match book.format {

@@ -137,8 +137,7 @@ impl Type {
         }
     }
 
-    /// Returns a random element in raw form. There are few distinct ones, so that some chunks hold a single
-    /// value.
+    /// Returns a random element in raw form. It has few possible values, so that some chunks hold a single value.
     pub fn item(self, random: &mut Random) -> Vec<u8> {
         let number = random.below(4);
         match self {

@@ -16,19 +16,19 @@ use zarr_kit::spec::{Key, Output, Prefix};
 /// The requests that a [`FarStore`] received.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trips {
-    /// Requests in each batch.
+    /// The number of requests in each batch.
     pub batches: Vec<usize>,
-    /// Requests outside of batches, except writes of values.
+    /// The number of requests outside of batches, except writes of values.
     pub alone: usize,
     /// Maximum number of requests outside of batches in flight at the same time, except writes of values.
     pub alone_at_once: usize,
     /// The number of requests in batches that have been sent.
     pub begun: usize,
-    /// Maximum number of requests of batches in flight.
+    /// Maximum number of requests of batches that were in flight at the same time.
     pub in_flight: usize,
-    /// Maximum number of bytes in flight, or fetched and not yet taken.
+    /// Maximum number of bytes of responses that were in flight, or fetched and not yet taken.
     pub bytes: usize,
-    /// Values written.
+    /// The number of values written.
     pub written: usize,
     /// Maximum number of values written at the same time.
     pub writes: usize,

@@ -1,4 +1,4 @@
-//! Python scripts in forked processes, which import the packages that they share only once.
+//! Runs Python scripts in forks of one process, so that the packages that the scripts share are imported only once.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ impl Forks {
         let limited = format!("ulimit -v {} 2>/dev/null; ulimit -c 0; exec \"$@\"", limits.memory);
         shell.arg("-c").arg(limited).arg("sh").arg(python).arg("-P").arg(script());
         shell.arg("serve").arg(folder.path().join("socket")).args(modules);
-        // Threads of a library would be missing in forked processes.
+        // A forked process lacks the threads of its parent, so OpenBLAS must not start any.
         shell.envs(bytecode()).env("OPENBLAS_NUM_THREADS", "1");
         let mut server = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();

@@ -20,7 +20,7 @@ pub fn zarrctl() -> PathBuf {
     command.args(["build", "--quiet", "--workspace", "--exclude", "zarr-peers-zarrs"]);
     command.args(["--all-features", "--bin", "zarrctl"]);
     command.args(["--message-format", "json-render-diagnostics"]);
-    // Removes the variables of the tested package: dependencies would be rebuilt whenever they change.
+    // Removes the variables that Cargo sets for the tested package: when they change, dependencies are rebuilt.
     for (name, _) in std::env::vars_os() {
         if ["CARGO_PKG_", "CARGO_MANIFEST_", "OUT_DIR"]
             .iter()

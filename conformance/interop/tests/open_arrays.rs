@@ -73,8 +73,7 @@ fn an_open_array_takes_less_than_4_kib() {
     assert!(bytes < MOST_BYTES, "{bytes} bytes for each array, expected less than {MOST_BYTES}");
 }
 
-/// A read also leaves little state for the next one: the buffers of workers are freed with the chunks that they are
-/// for.
+/// A read also leaves little state for the next read: the buffers of workers are freed together with the chunks.
 #[test]
 fn reading_a_missing_chunk_adds_less_than_4_kib_to_an_open_array() {
     let selection = Selection::parse("0:2,0:2,0:2", &[1000, 1000, 1000]).unwrap();

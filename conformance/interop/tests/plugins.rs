@@ -125,7 +125,7 @@ fn loaded_plugins_write_and_read_an_array() {
     check_overlapping_chunks(&context, &store, document);
 }
 
-/// Checks that overlapping chunks are an error. Of 7 elements, the chunks hold those from 0 to 4 and from 3
+/// Checks that overlapping chunks are an error. The array has 7 elements; one chunk has the range 0 to 4, the other 3
 /// to 7.
 fn check_overlapping_chunks(context: &Context, store: &Arc<dyn Store>, document: &str) {
     let overlapping = document.replace(
@@ -147,8 +147,8 @@ fn check_overlapping_chunks(context: &Context, store: &Arc<dyn Store>, document:
     }
 }
 
-/// Shards, structures and optional elements. Everything except `zstd` and the store comes from two libraries.
-/// A plugin can look up other plugins in its own library, in the other one and among those of the host.
+/// The arrays have shards, structures and optional elements. Everything except `zstd` and the store comes from two
+/// libraries. A plugin can look up other plugins in its own library, in the other one and among those of the host.
 #[test]
 fn loaded_and_linked_plugins_store_the_same_bytes() {
     let structure = r#"{"name": "struct", "configuration": {"fields": [

@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Finds the first of these Pythons that can make environments, on the path or among those of pyenv; returns
-/// its path and version.
+/// Finds the first Python of `names` that can make environments, on the path or among the Pythons of pyenv. Returns its
+/// path and version.
 pub(crate) fn find(names: &[&str]) -> Result<(PathBuf, String), String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = env::split_paths(&path).collect();

@@ -109,7 +109,7 @@ fn batches_stay_within_a_part_of_the_memory_budget() {
     assert_eq!(arrays.far.read_ahead(rows).filter(Result::is_ok).count(), 64);
     let trips = arrays.far_store.take();
     assert_eq!(trips.batches, [1, 4, 8, 8, 8, 8, 8, 8, 8, 3]);
-    // A larger selection is a separate batch.
+    // A selection larger than an eighth of the budget is a separate batch.
     let halves = [0..32u64, 32..64];
     assert_eq!(arrays.far.read_ahead(halves).filter(Result::is_ok).count(), 2);
     assert_eq!(arrays.far_store.take().batches, [32, 32]);

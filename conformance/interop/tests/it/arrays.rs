@@ -300,7 +300,7 @@ fn chunks_that_need_more_than_the_memory_budget_are_neither_read_nor_written() {
     };
     let selections = [Selection::All, Selection::parse("0:5, 0:5", &[10, 10]).unwrap()];
     for selection in &selections {
-        // A stored value of 100 bytes and a decoded chunk of 100 bytes.
+        // This takes memory for a stored value of 100 bytes and a decoded chunk of 100 bytes.
         let elements = limited(200).read_values::<u8>(selection).unwrap();
         limited(200).write_values(selection, &elements).unwrap();
         let error = limited(99).write_values(selection, &elements).unwrap_err();

@@ -61,7 +61,7 @@ fn azurite_applies_conditions() {
         assert!(set_if(b"4", &Condition::Unchanged(first)).is_conflict());
         assert!(store.capabilities().conditional_set);
         assert_eq!(&*get_value(&*store, &key("k"), 10).unwrap().unwrap(), b"3");
-        // The temporary objects of the check are removed.
+        // The check whether Azurite applies conditions removed its temporary objects.
         assert_eq!(store.list().unwrap(), [key("k")]);
     });
 }

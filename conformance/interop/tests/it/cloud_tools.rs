@@ -83,7 +83,7 @@ fn reply(client: &TcpStream, answer: &impl Fn(&str) -> String, lines: &Sender<St
     lines.send(first).ok()
 }
 
-/// The metadata service of a machine has its role and temporary keys.
+/// `zarrctl` asks the metadata service of a machine for the machine's role and its temporary keys.
 #[test]
 fn the_role_of_a_machine_signs_requests() {
     let server = signed_by("AKIDROLE");
@@ -103,7 +103,7 @@ fn the_role_of_a_machine_signs_requests() {
     assert_eq!(server.take_log()[0].header("x-amz-security-token"), Some("session"));
 }
 
-/// The service of temporary credentials accepts only encrypted connections.
+/// `zarrctl` asks the service of temporary credentials, which accepts only encrypted connections.
 #[test]
 fn a_web_identity_signs_requests() {
     const CREDENTIALS: &str = "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>\
@@ -143,7 +143,7 @@ fn a_web_identity_signs_requests() {
     }
 }
 
-/// The agent of a container has its role and temporary keys.
+/// `zarrctl` asks the agent of a container for the container's temporary keys.
 #[test]
 fn the_role_of_a_container_signs_requests() {
     let server = signed_by("AKIDPOD");
@@ -219,7 +219,7 @@ fn requests_pass_through_a_proxy() {
     let (proxy, lines) = answering(|_| GROUP.to_owned());
     let mut command = tree("http://storage.invalid");
     command.env("AWS_SKIP_SIGNATURE", "true").env("HTTP_PROXY", &proxy).env("http_proxy", &proxy);
-    // The answers of the proxy are not those of S3, so only the request matters.
+    // The proxy does not answer like S3, so only the request matters.
     let _output = said(&mut command);
     let line = lines.recv().unwrap();
     assert!(line.contains(" http://storage.invalid/bench"), "{line}");

@@ -289,7 +289,8 @@ fn frames_that_declare_enormous_sizes_are_errors() {
         }
     }
 
-    // 256 MiB of zeros in a few kilobytes, where the chunk has 4 bytes, and where the memory budget is 1 MiB.
+    // A few kilobytes decode to 256 MiB of zeros: too many for a chunk of 4 bytes, and too many for a memory budget of
+    // 1 MiB.
     let gzip = json!([{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 9}}]);
     let store = store_of(&v3(&json!([1 << 28]), &json!([1 << 28]), "uint8", &json!(1), &gzip));
     open(&store).write(&Selection::All, &vec![0; 1 << 28]).unwrap();
@@ -325,7 +326,7 @@ fn enormous_shapes_and_chunks_are_errors_before_memory_is_allocated() {
     let shards = json!([sharding(&json!([1]), "end")]);
     open_error(&v3(&json!([1u64 << 61]), &json!([1u64 << 61]), "uint8", &json!(0), &shards));
 
-    // The array may have this size if its chunks are small.
+    // An array with huge lengths can be read and written if its chunks are small.
     let store =
         store_of(&v3(&json!([(1u64 << 63) - 1, 1u64 << 40]), &json!([10, 10]), "uint8", &json!(3), &codecs));
     let array = open(&store);

@@ -41,7 +41,7 @@ fn calls(format: Format, depth: usize) -> usize {
 fn store_calls_for_nested_groups_grow_in_proportion_to_their_number() {
     for format in Format::ALL {
         let [few, more, many] = [50, 100, 200].map(|depth| calls(format, depth));
-        // The first groups take fewer calls than the others.
+        // The first groups take fewer calls than deeper groups, so the first 50 are not compared.
         let next = more - few;
         let last = many - more;
         assert!(last <= 2 * next, "{format}: {next} calls for 50 groups, but {last} for the next 100");
@@ -71,7 +71,8 @@ fn creating_a_node_recreates_groups_that_another_handle_erased() {
     }
 }
 
-/// An interrupted erasure: the document of the group is erased, those of the groups below it are not.
+/// The store is as an interrupted erasure leaves it: it lacks the document of a group, but has the documents of the
+/// groups below that group.
 #[test]
 fn leftover_groups_below_an_erased_group_do_not_hide_that_it_is_missing() {
     for (format, document) in [(Format::V2, ".zgroup"), (Format::V3, "zarr.json")] {

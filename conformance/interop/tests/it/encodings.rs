@@ -57,7 +57,7 @@ const ARRAYS: &[(&str, &str)] = &[
     ("uint16", "7"),
 ];
 
-/// Creates groups with and without documents, and all the arrays; writes numbers to the last one.
+/// Creates groups with and without documents, and all the arrays; writes numbers to the last array.
 fn fill(hierarchy: &Hierarchy) {
     hierarchy.create_group("/", object(ATTRIBUTES)).unwrap();
     hierarchy.create_group("/g", object("{}")).unwrap();

@@ -100,7 +100,7 @@ fn a_damaged_inner_chunk_is_named_by_its_index_in_the_shard() {
     let array = created(Format::V3, &builder);
     array.write_values(.., &(1..=16u8).collect::<Vec<_>>()).unwrap();
     let mut shard = array.read_encoded_chunk(&[0, 0]).unwrap().unwrap().to_vec();
-    // Inner chunks of four bytes and their checksums, in C order.
+    // The shard begins with inner chunks of four bytes in C order, each followed by its checksum.
     let third = 2 * (4 + 4);
     assert_eq!(shard[third..third + 4], [9, 10, 13, 14]);
     shard[third] ^= 1;

@@ -92,7 +92,8 @@ struct Script {
 }
 
 impl Script {
-    /// Imports of the packages take longer than reads, so forks of one process run the script where the system has them.
+    /// The packages take longer to import than to read with, so forks of one process run the script where the system
+    /// can fork.
     fn new(python: &Path, name: &str, modules: &[&str]) -> Self {
         let script = adapters().join(name);
         let mut command = scripted(python, &script);

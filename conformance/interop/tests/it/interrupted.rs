@@ -119,7 +119,8 @@ fn array(hierarchy: &Hierarchy, path: &str) -> Option<Array> {
     }
 }
 
-/// Returns the elements of an array, found by its document and by consolidated metadata, if it exists.
+/// Reads an array through its document and through consolidated metadata. Returns the elements of each reading that
+/// finds the array.
 fn found(store: &Arc<dyn Store>, format: Format, path: &str) -> Vec<Vec<i16>> {
     let arrays = [false, true].map(|consolidated| array(&opened(store, format, consolidated), path));
     let values = |array: Array| array.read_values::<i16>(&Selection::All).unwrap().to_vec();
@@ -340,7 +341,8 @@ fn erasing_a_group_leaves_its_arrays_whole_or_missing_and_can_be_repeated() {
     }
 }
 
-/// Chunks at the edges of a 2-dimensional array, and chunks that are erased without a listing.
+/// The removed elements are in chunks at the edges of a 2-dimensional array, and in chunks that are erased without a
+/// listing.
 #[test]
 fn elements_removed_by_a_shrink_do_not_reappear_in_any_dimension() {
     for format in FORMATS {

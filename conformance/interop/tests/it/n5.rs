@@ -41,7 +41,7 @@ fn run(python: &Path, arguments: &[&OsStr]) -> String {
     output
 }
 
-/// The compressions are those of the script `n5_containers.py`.
+/// The script `n5_containers.py` writes an array with each of these compressions.
 #[test]
 fn arrays_of_tensorstore_are_read_with_every_compression() {
     let Some(python) = python(Packages::Zarr3) else { return };

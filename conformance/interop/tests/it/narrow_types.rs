@@ -69,7 +69,7 @@ fn bfloat16_is_stored_in_the_byte_order_of_the_codec() {
     assert_eq!(nan.metadata().fill_value, Value::from("NaN"));
 }
 
-/// Returns the plugins of this build without those of two crates.
+/// Returns a registry with the plugins of this build, except the plugins of the two crates for narrow types.
 fn without_narrow_types() -> Registry {
     fn add<'p, K: Registered + ?Sized>(
         registry: &mut Registry,

@@ -1,6 +1,6 @@
-//! Hierarchies in S3 and on HTTP servers: the engine reads those of zarr-python, and zarr-python reads the
-//! engine's. moto, a Python server that holds objects in memory, stands in for S3. Failures are tested with
-//! the program `zarrctl`.
+//! Hierarchies in S3 and on HTTP servers: the engine reads hierarchies that zarr-python wrote, and zarr-python reads
+//! hierarchies that the engine wrote. moto, a Python server that holds objects in memory, stands in for S3. Failures
+//! are tested with the program `zarrctl`.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::fs;
@@ -100,7 +100,7 @@ fn opened(description: &Value) -> Arc<dyn Store> {
     open_store(context.registry(), &description.to_string()).unwrap()
 }
 
-/// Checks everything that `serve.py` wrote in its two hierarchies.
+/// Checks both hierarchies that `serve.py` wrote.
 fn check(data: Arc<dyn Store>, old: Arc<dyn Store>) {
     let context = Context::linked().unwrap();
     let hierarchy = Hierarchy::open(data, &context).unwrap();

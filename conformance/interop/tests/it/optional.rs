@@ -1,5 +1,5 @@
-//! Optional elements and the crate `zarrs`, the only other program that supports them: each reads the data of
-//! the other.
+//! Optional elements and the crate `zarrs`, the only other program that supports them: the engine and `zarrs` read each
+//! other's data.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::BTreeMap;

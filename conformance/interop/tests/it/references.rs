@@ -16,7 +16,7 @@ use zarr_interop::{Packages, python, zarrctl};
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
 
-/// The references of the script, which are written once.
+/// The folder with the references that the script wrote, once for all tests.
 struct Written {
     python: PathBuf,
     folder: TempDir,
@@ -183,8 +183,8 @@ fn chunks_without_a_reference_in_parquet_files_are_missing() {
     assert_eq!(without_escapes(values(&*store)), without_escapes(written.values(&path)));
     let value = |name: &str| get_value(&*store, &zarr_kit::spec::Key::new(name).unwrap(), 1 << 10).unwrap();
     assert_eq!(value("g/a/1.0").unwrap(), b"whole"[..]);
-    // For some of these chunks, a file lacks the reference; for others, the whole file is missing. Other keys are not
-    // those of chunks.
+    // For some of these chunks, a file lacks the reference; for others, the whole file is missing. The other keys do
+    // not name chunks.
     for missing in
         ["g/a/0.1", "g/a/2.0", "g/a/2.1", "g/a/3.0", "g/a/0.00", "g/a/0", "g/a/0.0.0", "g/b/0", ".zmetadata"]
     {

@@ -282,7 +282,7 @@ impl StoreConfiguration for FarConfiguration {
     }
 }
 
-/// Opens the array through a cache of decoded chunks of this size around the far store.
+/// Opens the array through a cache of `bytes` bytes of decoded chunks. The cache wraps the far store.
 fn cached(twice: &Twice, bytes: usize) -> Array {
     FAR.set(Some(Arc::clone(&twice.far)));
     let cache = json!({"type": "cache", "bytes": bytes, "chunks": "decoded", "store": {"type": "far"}});

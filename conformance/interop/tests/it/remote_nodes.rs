@@ -54,7 +54,8 @@ fn nodes_are_listed_opened_and_created_in_few_round_trips() {
         assert_eq!(asked(&far), (vec![4], 0), "{format}");
         let group = hierarchy.group("/g3").unwrap();
         let _opened = far.take();
-        // The requests that check that `/g3` is still a group and those that list it share one round trip.
+        // One round trip has the requests that check whether `/g3` is still a group, and the requests that list this
+        // group.
         far.gather_alone(if format == Format::V3Draft { 1 } else { of_arrays.1 });
         assert_eq!(group.arrays().unwrap().len(), 4);
         let trips = far.take();
@@ -187,7 +188,8 @@ fn many_arrays_of_v2_are_created_in_three_round_trips() {
     let paths = |group: &str| (0..40).map(|number| format!("{group}/x{number}")).collect::<Vec<_>>();
     assert_eq!(create(&hierarchy, &paths("/g6"), &array).unwrap(), 40);
     let trips = far.take();
-    // The group is listed while the documents above are fetched, and `.zmetadata` is looked for at the end.
+    // The group is listed while the documents of the groups above it are fetched, and `.zmetadata` is looked for at the
+    // end.
     assert_eq!((trips.batches, trips.alone, trips.written, trips.writes), (vec![4, 2], 1, 40, IN_FLIGHT));
     assert_eq!(hierarchy.group("/g6").unwrap().arrays().unwrap().len(), 44);
 
@@ -240,8 +242,8 @@ fn many_arrays_of_v3_are_created_in_two_round_trips() {
     };
     assert_eq!(create(&paths).unwrap(), 40);
     let trips = far.take();
-    // The group is listed while the documents above are fetched. The documents of the arrays are written under a
-    // condition.
+    // The group is listed while the documents of the groups above it are fetched. The documents of the arrays are
+    // written under a condition.
     assert_eq!((trips.batches, trips.alone, trips.written, trips.writes), (vec![2], 1, 40, IN_FLIGHT));
     assert_eq!(hierarchy.group("/g6").unwrap().arrays().unwrap().len(), 44);
 

@@ -167,7 +167,7 @@ fn few_shards_are_encoded_on_all_threads_and_written_concurrently() {
     assert!(twice.write("", &elements(64 * 1536)).writes >= 2);
     let trips = twice.write("0:40,100:1300", &elements(40 * 1200));
     assert_eq!((trips.written, trips.alone), (3, 3));
-    // Large enough to be encoded by several threads.
+    // These shards are large enough to be encoded by several threads.
     let shards = sharded(&[256, 256], &sharded(&[64, 64], &zstd()));
     let twice = Twice::new(&[1024, 1536], &[1024, 512], &shards).filled();
     twice.far.gather(2);
@@ -216,7 +216,7 @@ fn no_write_starts_after_a_failed_one() {
             let error = twice.array.write_values(&selection, &elements(count)).unwrap_err().to_string();
             assert!(error.starts_with("writing `a/c/") && error.ends_with("connection lost"), "{error}");
             let trips = twice.far.take();
-            // The writes that were in flight are completed, and no others.
+            // The writes that were in flight are completed, and no further writes begin.
             assert!(trips.written <= written + IN_FLIGHT, "{trips:?}");
             assert_eq!(twice.near_count(), trips.written - 1, "{trips:?}");
         }

@@ -149,8 +149,8 @@ fn created_arrays_take_one_request_each() {
 #[test]
 fn an_array_is_created_in_few_requests() {
     let context = Context::linked().unwrap();
-    // The documents of two groups and a listing, then the document. In v2, a group may have two documents, and then
-    // consolidated metadata are looked for.
+    // Reads the documents of two groups and a listing, then writes the document of the array. In v2, a group may have
+    // two documents, and then consolidated metadata are looked for.
     for (format, requests, round_trips) in [(Format::V3, 2 + 1 + 1, 2), (Format::V2, 4 + 1 + 1 + 2, 3)] {
         let server = Server::start(Options::in_memory().gathering(PAUSE)).unwrap();
         let hierarchy = Hierarchy::create(remote(&server), &context, format).unwrap();

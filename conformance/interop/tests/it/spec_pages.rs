@@ -13,8 +13,8 @@ use zarr_kit::spec::{Representation, Value};
 use entry::{Entry, Linked};
 use page::{Example, Page};
 
-/// Calls `with` for every entry of every example that names the extension of its page. For examples without
-/// elements, the array is that of the first example.
+/// Calls `with` for every entry of every example that names the extension of its page. An example without elements uses
+/// the array of the first example.
 fn each_entry(mut with: impl FnMut(&Linked, &Page, &Example, &Entry, &Representation)) {
     let linked = Linked::new();
     for page in Page::all() {

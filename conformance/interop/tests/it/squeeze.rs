@@ -1,4 +1,5 @@
-//! The codec `zarrs.squeeze` and the crate `zarrs`, the only other program that has it: each reads the data of the other.
+//! The codec `zarrs.squeeze` and the crate `zarrs`, the only other program that has it: the engine and `zarrs` read
+//! each other's data.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::fs;

@@ -36,7 +36,7 @@ fn around(outer: &serde_json::Value, store: &serde_json::Value) -> serde_json::V
     outer
 }
 
-/// Returns the wrapping stores: both modes of the cache, and two others that forward writes.
+/// Returns the wrapping stores: both modes of the cache, and two other stores that forward writes.
 fn kinds() -> [serde_json::Value; 4] {
     [
         json!({"type": "cache", "bytes": 5000, "missing": true}),
@@ -57,7 +57,7 @@ fn stacked(order: [usize; 3], inside: serde_json::Value) -> serde_json::Value {
     order.iter().fold(inside, |store, &at| around(&kinds()[at], &store))
 }
 
-/// Checks whether a cache of encoded values wraps one of decoded chunks.
+/// Checks whether a cache of encoded values wraps a cache of decoded chunks.
 fn is_refused(order: [usize; 3]) -> bool {
     let place = |kind| order.iter().position(|&at| at == kind);
     place(0).zip(place(1)).is_some_and(|(encoded, decoded)| encoded > decoded)

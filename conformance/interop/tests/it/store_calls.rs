@@ -277,7 +277,7 @@ fn listing_children_takes_one_listing_and_one_call_for_each() {
     let (children, calls) = counted.calls(|| hierarchy.children(&root).unwrap());
     assert_eq!(children.len(), 2);
     assert_eq!(calls.get("list_dir"), Some(&1), "{calls:?}");
-    // The document of the group itself, to check that it is a group, and those of both children.
+    // Reads the document of the group itself, to check that it is a group, and the documents of both children.
     assert!(calls.get("get").copied().unwrap_or(0) <= 3, "{calls:?}");
 }
 
@@ -287,7 +287,7 @@ fn listing_the_arrays_of_a_group_reads_each_document_once() {
     let group = counted.open().group("/").unwrap();
     let (arrays, calls) = counted.calls(|| group.arrays().unwrap());
     assert_eq!(arrays.len(), 1);
-    // The document of the group itself, and those of both children.
+    // Reads the document of the group itself, and the documents of both children.
     assert_eq!((calls.get("list_dir"), total(&calls)), (Some(&1), 1 + 3), "{calls:?}");
 }
 
@@ -333,7 +333,8 @@ fn arrays_in_a_new_far_hierarchy_are_created_without_a_listing() {
         let calls = store.take();
         assert_eq!(listings(&calls), 0, "{format}: {calls:?}");
         hierarchy.create_arrays([("/g/b", &builder), ("/c", &builder)]).unwrap();
-        // In v2, a listing of each group finds groups at the paths of the arrays, which have other documents.
+        // In v2, a group at the path of a new array would have another document than the array, so each parent group is
+        // listed to find such groups.
         let groups = if format == Format::V2 { 2 } else { 0 };
         assert_eq!(listings(&store.take()), groups, "{format}");
         // After an erasure, chunks may be left over, so each new array is checked.

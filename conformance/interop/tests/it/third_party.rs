@@ -102,7 +102,7 @@ fn one_dev_dependency_an_entry_and_a_line_produce_the_report() {
     assert!(is_well, "{said}");
     assert!(said.contains("test result: ok. "), "{said}");
     let report = fs::read_to_string(right.path().join("report.txt")).unwrap();
-    // L3 is not reached: there are no fixtures of other programs for it.
+    // L3 is not reached: there are no fixtures of other programs for this codec.
     assert!(report.starts_with("codec `example.xor`: L2 ("), "{report}");
     assert!(report.contains(" 0 failed, "), "{report}");
 

@@ -1,4 +1,5 @@
-//! Codecs as values: an array that is created with one equals an array that is created from its JSON configuration.
+//! Codecs as values: an array that is created with such a value equals an array that is created from the JSON
+//! configuration of the codec.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;

@@ -55,7 +55,7 @@ fn codecs(format: Format) -> Vec<(&'static str, Value, Value)> {
     codecs.push(("zlib", json!({"level": 3}), foreign.clone()));
     codecs.push(("bz2", json!({"level": 3}), foreign));
     if format == Format::V2 {
-        // In v2 it is a filter, which tensorstore does not support.
+        // In v2, `crc32c` is a filter, which tensorstore does not support.
         codecs.retain(|(name, ..)| *name != "crc32c");
     }
     if format == Format::V3Draft {

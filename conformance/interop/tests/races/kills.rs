@@ -93,7 +93,7 @@ fn killed_writers_of_whole_chunks_stop_no_other() {
     }
 }
 
-/// Each array of a killed process is there or not, and its chunks are written or missing.
+/// Checks that each array can be read, and that its elements are 0 or the value of a single process.
 fn own_arrays_are_whole(hierarchy: &Hierarchy) {
     for node in hierarchy.walk("/").unwrap() {
         match hierarchy.node(&node.path).unwrap() {

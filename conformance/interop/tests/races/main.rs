@@ -197,7 +197,7 @@ fn parts_are_all_there_with_each_kind_of_lock() {
     }
 }
 
-/// Chunks that become and stop being all fill value are erased and created while others write.
+/// While other processes write, chunks are erased because they hold only the fill value, and created again.
 #[test]
 fn parts_that_are_erased_and_written_again_are_all_there() {
     let race = Race::new(Format::V3);

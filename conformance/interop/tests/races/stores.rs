@@ -1,4 +1,4 @@
-//! The same races over an object store and through the C ABI, and without protection.
+//! The races of `main.rs` over an object store and through the C ABI, and races without protection.
 
 use std::process::Command;
 
@@ -132,7 +132,7 @@ fn one_process_creates_each_array_in_an_object_store() {
     }
 }
 
-/// Documented: in a store without locks, an append that is not interrupted adds its own rows.
+/// `docs/promises.md` states that an append adds its own rows in a store without locks, unless it is interrupted.
 #[test]
 fn appended_rows_are_all_there_in_an_object_store() {
     let race = on_s3(Options::in_memory());
@@ -165,7 +165,7 @@ fn loses(race: &Race) -> bool {
     race.read("/a").contains(&0)
 }
 
-/// The races notice lost changes.
+/// The checks of the races find lost changes.
 #[test]
 fn races_without_conditions_lose_changes() {
     let without_locks = || Race::with(Format::V3, r#", "locking": "none""#).variable(CARELESS);

@@ -84,7 +84,7 @@ fn truncated_and_changed_compressed_chunks_are_found() {
     }
 }
 
-/// A whole chunk of another array, as an interrupted rechunking by another program leaves it.
+/// The chunk is a whole chunk of another array, as an interrupted rechunking by another program leaves it.
 #[test]
 fn chunks_that_decode_to_another_size_are_found() {
     for length in [8, 17] {
@@ -313,7 +313,7 @@ fn damage_in_shards_names_the_inner_chunk() {
     assert_eq!(inner.len(), 1, "{:?}", array.findings);
     assert!(inner[0].is_some());
     assert_eq!((array.census.damaged, array.census.picture.lines()), (1, vec!["X".into(), "#".into()]));
-    // The index is at the end.
+    // The index is at the end of the shard, so this damages the index.
     let mut harmed = value;
     *harmed.last_mut().unwrap() ^= 1;
     set(&*store, key, &harmed);

@@ -1,4 +1,4 @@
-//! The digest: independent of the format, chunks and codecs, and equal to that of another implementation.
+//! The digest: independent of the format, chunks and codecs, and equal to the digest of another implementation.
 
 use std::sync::Arc;
 

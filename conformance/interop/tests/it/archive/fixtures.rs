@@ -13,7 +13,7 @@ use zarr_kit::archive::{
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Context, Hierarchy, NodePath, OpenOptions, open_store};
 
-/// The stored hierarchies of `conformance/formats` that every reader must read.
+/// `verify` finds no damage in the hierarchies of `conformance/formats` that every reader must read.
 #[test]
 fn stored_hierarchies_of_other_writers_are_whole() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats");
@@ -39,7 +39,8 @@ fn stored_hierarchies_of_other_writers_are_whole() {
 /// Stores that cannot be opened: they do not contain Zarr documents.
 const UNOPENED: &[&str] = &["icechunk"];
 
-/// The data sets that programs of users wrote are whole, and their copies have the same digest.
+/// `verify` finds no damage in the data sets that programs of users wrote, and their copies have the digests of the
+/// originals.
 #[test]
 fn data_in_the_wild_is_whole_and_its_copies_have_its_digest() {
     let context = Context::linked().unwrap();
@@ -83,7 +84,7 @@ fn copy_and_compare(store: &Arc<dyn Store>, context: &Context) -> Result<(), Str
     if before? == after? { Ok(()) } else { Err("the copy has another digest".to_owned()) }
 }
 
-/// A hierarchy that a reader must refuse is damaged, or something could not be checked.
+/// `verify` reports each hierarchy that a reader must refuse, as damaged or as not checked.
 #[test]
 fn invalid_hierarchies_have_findings() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats");

@@ -283,7 +283,7 @@ fn a_fallback_reads_the_fill_value_if_it_can() {
     assert!(matches!(read(&store, &allowing()), Err(Error::UndefinedFillValue { .. })));
 }
 
-/// A number is not a fill value of raw bits. The message names the fill value in the document.
+/// The fallback has raw bits, and the number 5 is not a fill value of raw bits. The error names this number.
 ///
 /// Tests D3-DTX-11.
 #[test]

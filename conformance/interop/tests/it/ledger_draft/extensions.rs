@@ -68,7 +68,7 @@ fn extensions_that_affect_every_node_must_be_known() {
     let stored = get(&*store, "meta/g/a.array.nosj").unwrap();
     assert_eq!(stored.first().zip(stored.last()), Some((&b'}', &b'{')));
     assert_eq!(open(&store, &context_backwards).array("/g/a").unwrap().shape(), [2]);
-    // A new hierarchy in that encoding.
+    // Creates a new hierarchy in that encoding.
     let point = Hierarchy::draft_entry_point(context_backwards.registry(), "backwards").unwrap();
     let created = Hierarchy::create_draft(memory(), &context_backwards, &point).unwrap();
     created.create_group("/g", Object::new()).unwrap();

@@ -265,8 +265,9 @@ fn nodes_with_long_names_can_be_read() {
 /// Tests DX-URI-05.
 #[test]
 fn compressors_without_a_specification_are_known_by_their_uris() {
-    // The bytes 1, 2, 3, 4. The first three streams are from Python's modules zlib, bz2 and lzma. The other
-    // two follow their formats: numcodecs' size and a block of four literals, and a frame of one raw block.
+    // Each stream decodes to the bytes 1, 2, 3, 4. Python's modules zlib, bz2 and lzma wrote the first three. The
+    // stream for lz4 is the size, as numcodecs writes it, and a block of four literals. The stream for zstd is a frame
+    // of one raw block.
     let compressed = [
         ("zlib", "78016364626601000018000b"),
         ("bz2", "425a683131415926535986c8c83200000040003c002000219a68334d133c5dc914e142421b2320c8"),
@@ -352,7 +353,7 @@ fn shards_do_not_divide_along_the_dimensions_of_sub_arrays() {
     let second = format!("06000000 07000000 04000000 05000000 {index}");
     let store = with_array(&written, &[("c0/0", &first), ("c1/0", &second)]);
     assert_eq!(array(&store).read_values::<i32>(&Selection::All).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
-    // `chunks_per_shard` must not have more entries than the shape, and in generation B not fewer either.
+    // `chunks_per_shard` must not have more entries than the shape, and in generation B it must not have fewer.
     let long = sharding(json!({"chunks_per_shard": [2, 1, 1]}));
     let store = with_array(&document(&[4, 2], "<i4", json!({"storage_transformers": long})), &[]);
     assert!(message(open(&store, &context()).array("/a")).contains("3 entries, but the array has 2"));

@@ -120,7 +120,7 @@ impl ArrayToArrayCodec for Rounding {
     }
 }
 
-/// Drops the last byte, which is invalid for a codec.
+/// Drops the last byte when it encodes. This is a fault, because decoding cannot restore the byte.
 #[derive(Debug)]
 struct Cutting;
 

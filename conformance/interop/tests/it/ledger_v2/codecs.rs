@@ -56,8 +56,8 @@ fn fletcher32_equals_the_checksum_of_hdf5() {
     assert_eq!(eight.value("0"), "31 32 33 34 35 36 37 38 d4 d0 0a 00");
 }
 
-/// Documents never contain a prefix; the test `a_prefix_is_hashed_before_the_bytes` of the codec's crate
-/// covers it.
+/// Documents never contain a prefix; the test `a_prefix_is_hashed_before_the_bytes` of the codec's crate covers
+/// prefixes.
 ///
 /// Tests V2-CODEC-24.
 #[test]
@@ -68,7 +68,7 @@ fn jenkins_lookup3_starts_from_the_initial_value() {
     assert!(nine(json!({"id": "jenkins_lookup3", "prefix": "ab"})).error().contains("prefix"));
 }
 
-/// Creates an array of objects with the chunk `encoded`; returns it and the payload of each element.
+/// Creates an array of objects with the chunk `encoded`; returns the array and the payload of each element.
 fn objects(shape: &Value, codec: Value, key: &str, encoded: &[u8]) -> (Stored, Vec<String>) {
     let stored = stored(&json!({
         "dtype": "|O", "shape": shape, "chunks": shape, "filters": [codec], "fill_value": null,

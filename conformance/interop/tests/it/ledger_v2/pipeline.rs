@@ -15,7 +15,8 @@ fn filters_run_before_the_compressor_and_are_reversed_when_decoding() {
     let whole = stored(&json!({"chunks": [4], "filters": filters, "compressor": zlib}));
     whole.array().write_values::<i32>(&Selection::All, &[1, 2, 4, 7]).unwrap();
     assert_eq!(whole.array().read_values::<i32>(&Selection::All).unwrap(), [1, 2, 4, 7]);
-    // The same value read without the filters: the differences 1, 1, 2, 3, with their first bytes first.
+    // Without the filters, the same value reads as the differences 1, 1, 2, 3: the first byte of each, then all other
+    // bytes.
     let value = hex(&whole.value("0"));
     let inflated =
         stored(&json!({"shape": [16], "chunks": [16], "dtype": "|u1", "compressor": zlib})).with("0", value);
@@ -168,8 +169,8 @@ fn the_checksum_of_crc32c_is_at_the_end_by_default() {
     assert_eq!(all(&start.array()), "31 32 33 34 35 36 37 38 39");
 }
 
-/// The chunks and the items read from them are from zarr-python 2.18.7 with numcodecs 0.15.2. zarr-python
-/// does not read the array that it was given to write: `[["s0", {"n": 1}, "s2"], [{"n": 3}, "s4", {"n":
+/// The chunks and the items read from them are from zarr-python 2.18.7 with numcodecs 0.15.2. The items that
+/// zarr-python reads differ from the array that it was given to write: `[["s0", {"n": 1}, "s2"], [{"n": 3}, "s4", {"n":
 /// 5}]]`.
 ///
 /// Tests V2-OBJ-13.

@@ -36,7 +36,7 @@ fn missing_elements_have_exactly_the_bits_of_the_fill_value() {
                 |codecs| json!({"data_type": data_type, "shape": [2], "fill_value": fill, "codecs": codecs});
             let empty = stored(&members(json!([bytes]))).strictly();
             assert_eq!(all(&empty.array()), format!("{bits} {bits}"), "{data_type} {fill} {endian}");
-            // A missing shard, and one in which the first inner chunk is missing.
+            // First the whole shard is missing, then only its first inner chunk.
             let size = hex(bits).len();
             let index = [[u64::MAX, u64::MAX], [0, size as u64]].concat();
             let index: Vec<u8> = index.into_iter().flat_map(u64::to_le_bytes).collect();

@@ -59,7 +59,8 @@ fn a_fill_value_must_match_the_type() {
     let text = ar(&json!({})).to_string().replace('}', ",}");
     let error = Stored::new().with("zarr.json", text).try_open().unwrap_err().to_string();
     assert!(error.contains("document `zarr.json`"), "{error}");
-    // The other members that name extensions accept an object and, without a configuration, only its name.
+    // The other members that name extensions accept an object, or only the name of an extension without a
+    // configuration.
     let points = [
         ("data_type", json!("int32"), json!({"name": "int32"})),
         ("chunk_key_encoding", json!("v2"), json!({"name": "v2"})),
@@ -200,7 +201,7 @@ fn our_names_have_the_registered_form_and_other_names_are_unknown() {
         let error = stored(&json!({"data_type": {"name": name, "configuration": {}}})).error();
         assert!(error.contains(&format!("data type `{name}` is unknown")), "{error}");
     }
-    // Values that are neither a name nor an object with one.
+    // Values that are neither a name nor an object with a name.
     for wrong in
         [json!(""), json!(5), json!(null), json!(["int32"]), json!({"name": 5}), json!({"configuration": {}})]
     {

@@ -261,7 +261,8 @@ fn shards_compare_with_the_encoded_fill_value() {
     let shards = json!({"name": "sharding_indexed", "configuration": index});
     let codec = |name: &str, configuration: Value| json!({"name": name, "configuration": configuration});
     let map = json!({"encode": [["NaN", 0]], "decode": [[0, "NaN"]]});
-    // A fill value, one other element, and the stored bytes of an inner chunk with both.
+    // Each row has codecs, a fill value, another element, and the stored bytes of an inner chunk that holds these two
+    // elements.
     for (codecs, fill, element, inner) in [
         (
             json!([codec("scale_offset", json!({"offset": -10, "scale": 2})), shards]),
@@ -324,7 +325,7 @@ fn older_uris_of_zarrs_are_read_but_not_written() {
             let plugin = codecs.find(zarr_kit::Format::V3, &uri, &reading).unwrap();
             let written = plugin.identifiers.any().trim_start_matches("numcodecs.").replace('-', "_");
             assert_eq!(written, *name, "{uri}");
-            // The URI is only an alias, so the configuration is the one of the codec's own name.
+            // The URI is only an alias, so the configuration is the same as with the codec's own name.
             assert!(!plugin.identifiers.any().contains(':'));
         }
     }
