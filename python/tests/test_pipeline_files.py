@@ -29,7 +29,7 @@ def _ours() -> Iterator[None]:
 
 @pytest.fixture
 def _only_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make it an error to read or write a chunk in another way."""
+    """Make it an error to read or write a chunk that is not a file."""
 
     def refused(*_arguments: Any, **_options: Any) -> Any:
         raise AssertionError("a chunk was not read or written as a file")

@@ -1,4 +1,4 @@
-"""The requests that the engine ``zarr-kit`` of xarray sends to a server, next to those of xarray's own engine."""
+"""The requests that the engine ``zarr-kit`` of xarray sends to a server, compared with xarray's own engine."""
 
 import threading
 from collections.abc import Iterator

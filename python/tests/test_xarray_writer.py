@@ -63,6 +63,6 @@ def test_the_pipeline_is_selected_for_the_call_only(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(zarr_kit.CodecPipeline, "write", counted)
     before = zarr.config.get("codec_pipeline.path")
     to_zarr(dataset(), tmp_path)
-    # One for each variable.
+    # The pipeline wrote at least once for each variable.
     assert len(writes) >= 4
     assert zarr.config.get("codec_pipeline.path") == before

@@ -205,7 +205,7 @@ class Array:
         """Return ``array[key]``, read into the memory of `out` if it is given.
 
         `out` is a NumPy array or an object with a writable buffer, in the shape of the result. `progress` is called with
-        the number of chunks that are done and planned. An exception of it ends the call, as does Ctrl-C.
+        the number of chunks that are done and planned. An exception of `progress` or Ctrl-C ends the call.
         """
         return self._reporting(progress)._read(plan(key, self.shape), out)
 
@@ -219,7 +219,7 @@ class Array:
     def read_many(self, keys: Iterable[Any], *, progress: Report | None = None) -> list[Any]:
         """Return ``[array[key] for key in keys]``, but fetch and decode each chunk only once.
 
-        Elements of a variable size are read one key after the other. `progress` is that of :meth:`read`.
+        Elements of a variable size are read one key after the other. `progress` is called as in :meth:`read`.
         """
         if progress is not None:
             return self._reporting(progress).read_many(keys)
@@ -245,7 +245,7 @@ class Array:
         await in_background(lambda progress: self._with_progress(progress).__setitem__(key, value))
 
     def resize(self, new_shape: int | tuple[int, ...], *, progress: Report | None = None) -> None:
-        """Change the shape. New elements hold the fill value. `progress` is that of :meth:`read`.
+        """Change the shape. New elements hold the fill value. `progress` is called as in :meth:`read`.
 
         If Ctrl-C or an exception of `progress` ends the call, the array has the new shape or the old one. Repeat the call
         to remove chunks outside of the shape.
@@ -257,7 +257,7 @@ class Array:
         self._engine.resize(list(shape), _engine.Progress(progress))
 
     def append(self, data: Any, axis: int = 0, *, progress: Report | None = None) -> tuple[int, ...]:
-        """Extend the array along `axis` with `data`. Return the new shape. `progress` is that of :meth:`read`.
+        """Extend the array along `axis` with `data`. Return the new shape. `progress` is called as in :meth:`read`.
 
         If Ctrl-C or an exception of `progress` ends the call, the array has all new elements or none.
         """

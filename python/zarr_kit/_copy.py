@@ -14,7 +14,7 @@ from zarr_kit._hierarchy import ZarrFormat, format_name, thread_count
 from zarr_kit._location import Location, is_in_memory, store_location
 from zarr_kit.errors import InvalidInputError, NotSupportedError, check_names
 
-# Lengths per dimension, or by dimension name, or either of them by path.
+# Lengths per dimension, or by dimension name, or either of these forms by path.
 type LengthsLike = Iterable[int] | Mapping[str, Any]
 
 
@@ -50,7 +50,8 @@ def copy(source: Location | Array | Group, destination: Location, **options: Unp
     `source` is a location, an array or a group. The paths in the destination are those in the source.
 
     - `path`: copy only these nodes and the nodes below them.
-    - `zarr_format`: the format of the copy. The default is that of the destination, or else that of the source.
+    - `zarr_format`: the format of the copy. The default is the format of the destination if it has one, or else the
+      format of the source.
     - `chunks`, `shards`: lengths, such as ``(10, 90)``, ``{"time": 10}`` by dimension name, or ``{"/t2m": (10, 90)}`` by
       path. -1 is the whole dimension. ``shards=None`` removes shards.
     - `codecs`: the codecs of all arrays, or of those at and below paths: ``{"/t2m": "zstd"}``.
@@ -66,8 +67,9 @@ def copy(source: Location | Array | Group, destination: Location, **options: Unp
     - `skip_unreadable`: leave out nodes and chunks that cannot be read, each with a warning. Elements of such chunks become
       the fill value.
     - `verify`: read the copy back and compare it with the source before its metadata is written.
-    - `partition`: ``(i, n)`` copies part i of n, counted from 1. Parts may run at the same time, in any process; the one that
-      finds all others complete writes the metadata. `partition_pass` is 1 or 2, for arrays that take two passes.
+    - `partition`: ``(i, n)`` copies part i of n, counted from 1. Parts may run at the same time, in any process; the
+      part that finds all other parts complete writes the metadata. `partition_pass` is 1 or 2, for arrays that take two
+      passes.
     - `source_storage_options`, `storage_options`: options of the source and of the destination.
     - `progress` is called with the number of chunks that are done and planned. Chunks are planned array by array.
 

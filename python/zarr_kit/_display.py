@@ -140,7 +140,7 @@ def _table(rows: dict[str, str]) -> str:
 
 
 def _codecs(codecs: Iterable[tuple[str, Any]]) -> str:
-    """Return the names of codecs, and in parentheses those inside of a codec."""
+    """Return the names of codecs, and in parentheses the names of the codecs inside of a codec."""
     names = []
     for name, configuration in codecs:
         inner = configuration.get("codecs") if isinstance(configuration, Mapping) else None
@@ -174,7 +174,7 @@ def _picture(array: Array) -> str:
 
 
 def _path(array: Array, size: tuple[int, int], *, inner: bool) -> str:
-    """Return the lines between chunks or shards, or if `inner` is true, those between the inner chunks of shards."""
+    """Return the lines between chunks or shards. If `inner` is true, return the lines between inner chunks."""
     lines = []
     for side, pixels in enumerate(size):
         dimension = array.ndim - 2 + side

@@ -164,7 +164,7 @@ class Group:
         return new_array(self._hierarchy, path, arguments)
 
     def commit(self) -> None:
-        """Make the changes of a store that collects them permanent, such as those of a zip archive.
+        """Make all changes permanent in a store that collects changes, such as a zip archive.
 
         Other stores store every change immediately. An archive is also committed when the last node of it is deleted, but
         then a failure is only printed.

@@ -160,7 +160,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
     def _files(self, batch: list[Any], memory: Any, *, writes: bool) -> tuple[ChunkCoder, str] | None:
         """Return the coder and the folder of chunks that are files, if the engine reads and writes them itself.
 
-        This applies to chunks whose store and description are those of the first chunk of the batch.
+        This applies to chunks that have the store and the description of the first chunk of the batch.
         """
         if not batch or not isinstance(memory, np.ndarray):
             return None

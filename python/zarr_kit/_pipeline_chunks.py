@@ -51,7 +51,7 @@ async def write_chunks(
 def file_of(part: ChunkPart) -> str | None:
     """Return the path of the chunk in the file system, if the store has files."""
     path = part.store_path
-    # A subclass may read and write in another way.
+    # A subclass of `LocalStore` may read and write in another way.
     if isinstance(path, StorePath) and type(path.store) is LocalStore:
         return str(path.store.root / path.path)
     return None
@@ -59,7 +59,7 @@ def file_of(part: ChunkPart) -> str | None:
 
 def folder_of(path: object, *, writes: bool) -> str | None:
     """Return the folder of a store that reads and writes files."""
-    # A subclass may read and write in another way.
+    # A subclass of `LocalStore` may read and write in another way.
     if isinstance(path, StorePath) and type(path.store) is LocalStore and not (writes and path.store.read_only):
         return str(path.store.root)
     return None
@@ -141,7 +141,7 @@ class _Writing(_Group):
     """Encodes chunks with elements from the array of the caller."""
 
     def encode(self, value: NDArray[Any]) -> list[bytes | None]:
-        """Return the encoded chunks; `None` for those that should not be stored."""
+        """Return the encoded chunks; `None` for chunks that should not be stored."""
         existing = self.decoded(position for position, old in enumerate(self.values) if old is not None)
         encoded: list[bytes | None] = [None] * len(self.parts)
         for coder, positions in self.by_coder(range(len(self.parts))):

@@ -23,7 +23,7 @@ def codec_for_numcodecs(name: str) -> Any:
 
 
 class EngineCodec(numcodecs.abc.Codec):  # type: ignore[misc]
-    """A codec of v2 that converts bytes to bytes. Others need the data type and the shape of the chunk."""
+    """A codec of v2 that converts bytes to bytes. Other codecs need the data type and the shape of the chunk."""
 
     def __init__(self, **configuration: Any) -> None:
         self.configuration = configuration

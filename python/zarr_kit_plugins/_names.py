@@ -1,4 +1,4 @@
-"""The names of the engine that zarr-python and numcodecs may lack. A test compares them with those of the engine."""
+"""The names of the engine that zarr-python and numcodecs may lack. A test compares them with the engine."""
 
 CODECS_V3 = (
     "bitround",

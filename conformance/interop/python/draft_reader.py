@@ -52,7 +52,7 @@ def known_type(name: object, extension: bool = False) -> np.dtype | None:
 
 
 def data_type(name: object) -> np.dtype:
-    """Returns the type to read with: that of the identifier, or of its first known fallback."""
+    """Returns the type to read with: the type of the identifier, or of its first known fallback."""
     fallback = name.get("fallback", []) if isinstance(name, dict) else []
     candidates = [name, *(fallback if isinstance(fallback, list) else [fallback])]
     found = [dtype for dtype in map(known_type, candidates) if dtype is not None]
@@ -90,7 +90,7 @@ def fill_value(value: object, dtype: np.dtype) -> np.ndarray:
         case "V", list():
             raw = bytes(value)
     need(len(raw) == size, f"fill_value {value!r} does not fit {dtype}")
-    # The Base64 of a structure holds the element as its type describes it; all others are little endian here.
+    # The Base64 of a structure has the byte orders of its type; the bytes of all other elements are little endian.
     return np.frombuffer(raw, dtype if dtype.names else dtype.newbyteorder("<")).astype(dtype).reshape(())
 
 

@@ -5,9 +5,9 @@
 
 Some codecs use libraries that come with Python, whose versions differ between machines. Their rows in the given
 table are kept as long as they decode to the same elements. Each line is one chunk, in tab-separated columns (see
-`COLUMNS`). Elements are in the memory form of a little endian machine. Those of variable size are 64-bit offsets,
-one more than there are elements, followed by the payload. The program that encoded a chunk also decodes it again,
-and the table holds that result.
+`COLUMNS`). Elements are in the memory form of a little endian machine. Elements of variable size are 64-bit
+offsets, one more than there are elements, followed by the payload. The program that encoded a chunk also decodes it
+again, and the table holds that result.
 """
 
 import json

@@ -3,8 +3,8 @@
     n5_containers.py tensorstore FOLDER   arrays of TensorStore, one for each compression
     n5_containers.py zarr FOLDER          a hierarchy of zarr-python 2.18: groups, attributes and arrays
 
-TensorStore's arrays have 5 by 7 elements in blocks of 3 by 4, and element (i, j) is 100 i + j. Those of zarr-python have
-the same elements, but `N5Store` reverses the dimensions: element (i, j) is at (j, i) of the dataset.
+TensorStore's arrays have 5 by 7 elements in blocks of 3 by 4, and element (i, j) is 100 i + j. The arrays of
+zarr-python have the same elements, but `N5Store` reverses the dimensions: element (i, j) is at (j, i) of the dataset.
 """
 
 import sys

@@ -76,7 +76,7 @@ def new_type(old: object) -> tuple[object, bool]:
 
 
 def new_fields(fields: list) -> list:
-    """Returns the fields of a structure. Numbers keep the older names, because only those specify a byte order."""
+    """Returns the fields of a structure. Numbers keep the older names, because the newer names lack the byte order."""
     single = {"|b1": "bool", "|i1": "int8", "|u1": "uint8"}
     renamed = []
     for name, field, *shape in fields:

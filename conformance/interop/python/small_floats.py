@@ -32,7 +32,7 @@ for name, bits in NAMES.items():
     finite = np.unique(values[np.isfinite(values)])
     parts = np.concatenate([finite[:-1] + (finite[1:] - finite[:-1]) * part for part in (0.25, 0.5, 0.75)])
     # ml_dtypes converts through float32, so only numbers that float32 represents exactly are rounded once. It
-    # also treats the mantissa bits of a subnormal number as those of a normal one (1.25 * 2**-127 becomes
+    # also treats the mantissa bits of a subnormal number as the bits of a normal number (1.25 * 2**-127 becomes
     # 2**-126).
     is_exact = parts.astype(np.float32).astype(np.float64) == parts
     parts = parts[is_exact & (np.abs(parts) >= np.finfo(np.float32).tiny)]

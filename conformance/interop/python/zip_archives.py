@@ -119,7 +119,7 @@ def check(path: Path, zarr_format: int) -> None:
 
 
 def check_changed(path: Path, zarr_format: int) -> None:
-    """Check an archive that was created and changed value by value, and add an array to it."""
+    """Checks an archive that was created and changed value by value, and adds an array to it."""
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
         entries = archive.infolist()

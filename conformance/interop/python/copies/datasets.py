@@ -1,4 +1,4 @@
-"""Writes datasets with xarray, and compares the datasets that it reads from a store and from a copy of it.
+"""Writes datasets with xarray, and compares a store and its copy, as xarray reads them.
 
 datasets.py write FOLDER: writes `v2.zarr` and `v3.zarr`.
 datasets.py compare SOURCE COPY: prints each difference; exits with status 1 if there is one.
@@ -26,7 +26,7 @@ def dataset():
     days = np.array(["2000-01-01", "2000-01-02", "2000-01-03", "2000-01-04"], "M8[ns]")
     nan = np.nan
     variables = {
-        # The stored zeros of the first two variables mean 2.0; the chunk that holds them is not stored.
+        # In `packed`, 2.0 is stored as 0, so the first chunk has only zeros, which v3 does not store.
         "packed": ("x", np.array([2.0, 2.0, 1.0, nan])),
         "marked": ("x", np.array([0.0, 0.0, nan, 3.0])),
         "marked32": ("x", np.array([0.0, 1.5, nan, 3.0], "f4")),
@@ -72,7 +72,7 @@ def differences(source, copy):
     for name in theirs.variables:
         if ours[name].dtype != theirs[name].dtype:
             yield f"{name}: {ours[name].dtype} instead of {theirs[name].dtype}"
-    # Elements in stored form, without masks, scales and times.
+    # Compares elements in stored form, without masks, scales and times.
     ours, theirs = (read(store, decode_cf=False) for store in (copy, source))
     for name in theirs.variables:
         if not np.array_equal(ours[name].values, theirs[name].values, equal_nan=ours[name].dtype.kind in "fc"):

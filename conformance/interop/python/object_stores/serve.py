@@ -3,9 +3,9 @@
 The bucket `public` is public, and `private` requires signed requests.
 
 The first line of the output is an object with the URLs `s3`, `http` and `https`, and with `certificate`, the file with
-the certificate of the last. After that, every line of the input is the path of an array in `public`. The response is
-an object with `shape`, `data_type` and `elements` as zarr-python reads them, or with `error`. The server stops at the
-end of the input.
+the certificate of the HTTPS server. After that, every line of the input is the path of an array in `public`. The
+response is an object with `shape`, `data_type` and `elements` as zarr-python reads them, or with `error`. The server
+stops at the end of the input.
 """
 
 import datetime

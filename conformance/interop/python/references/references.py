@@ -86,7 +86,7 @@ def write_parquet(folder: Path) -> None:
 
 
 def write_generators(folder: Path) -> None:
-    """The values are bytes of a file; the document exercises templates and generators."""
+    """Writes references to the bytes of files, in a document with templates and generators."""
     (folder / "bytes").mkdir()
     for number in range(3):
         (folder / "bytes" / f"part_{number:03}.bin").write_bytes(bytes(range(10 * number, 10 * number + 40)))
@@ -142,7 +142,7 @@ def values(file: str) -> None:
 
 
 def parquet_keys(references) -> list[str]:
-    """The keys of references in Parquet files. fsspec itself does not list them if there are nested groups."""
+    """Returns the keys of references in Parquet files. fsspec itself does not list them if there are nested groups."""
 
     def is_there(key: str) -> bool:
         # The path of a chunk without a reference is not a number.

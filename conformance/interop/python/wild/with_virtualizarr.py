@@ -19,7 +19,7 @@ def write(index) -> None:
     registry = ObjectStoreRegistry({"file://": LocalStore()})
     dataset = open_virtual_dataset(f"file://{file}", registry=registry, parser=HDFParser(group="g"))
     references = dataset.vz.to_kerchunk(format="dict")
-    # virtualizarr writes absolute targets; the stored ones must not depend on a machine.
+    # virtualizarr writes absolute targets; stored targets must not depend on a machine.
     for value in references["refs"].values():
         if isinstance(value, list):
             value[0] = "data.h5"

@@ -1,7 +1,7 @@
 """Writes arrays whose chunks are images, with zarr-python 3 and imagecodecs.
 
-Every codec is written in v2, through numcodecs, and in v3. Only lossless images are here: decoders of lossy ones round
-differently.
+Every codec is written in v2, through numcodecs, and in v3. Only lossless images are here, because decoders of lossy
+images round differently.
 """
 
 import warnings

@@ -1,6 +1,6 @@
 """Writes numeric codecs, checksums, and items of variable length with zarr-python 3 and numcodecs.
 
-Every codec is written in v2 and, if numcodecs has a name for it there, in v3.
+Every codec is written in v2, and also in v3 if numcodecs has a name for it in v3.
 """
 
 import json
@@ -62,7 +62,7 @@ def numbers(book: CaseBook, zarr_format: int) -> None:
     store = Store(book, f"v{zarr_format}-filters", zarr_format)
     for dtype, configuration in FILTERS:
         if zarr_format == 3 and configuration["id"] == "quantize" and configuration.get("astype", dtype) != dtype:
-            # In this case, zarr-python treats the output type as the type of the array.
+            # If `astype` differs from the type of the array, zarr-python uses it as the type of the array.
             continue
         values = elements(dtype, configuration["id"])
         name = f"{dtype[1:]}-{label(configuration)}"

@@ -79,7 +79,7 @@ def v3_name(dtype: np.dtype) -> str:
 
 
 def little(*codecs: dict) -> list[dict]:
-    """Returns a chain of the bytes codec and others."""
+    """Returns a chain of the bytes codec and these codecs."""
     return [v3("bytes", endian="little"), *codecs]
 
 
@@ -225,7 +225,7 @@ def v2_types(book: CaseBook) -> None:
 
 
 def v2_codecs(book: CaseBook) -> None:
-    """Writes the compressors of v2 that this program supports; only this one supports snappy inside blosc."""
+    """Writes the compressors of v2 that this program supports; only tensorstore supports snappy inside blosc."""
     store = Store(book, "v2-codecs", "v2")
     codecs = [
         *({"id": name, "level": level} for name in ("zlib", "gzip", "bz2", "zstd") for level in (1, 9)),
