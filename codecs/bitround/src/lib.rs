@@ -10,7 +10,7 @@
 //! nothing.
 //!
 //! `keepbits` is at least 1. In v2 and as `numcodecs.bitround` it may be 0, which keeps only the exponent.
-//! numcodecs supports only real floats, so other data types produce a warning there. v3 documents use the name
+//! numcodecs supports only real floats, so these two forms produce a warning for other types. v3 documents use the name
 //! `numcodecs.bitround`, the only one that zarr-python reads, unless `bitround` is requested or the elements
 //! are not real floats.
 //!

@@ -391,13 +391,13 @@ impl Encoder {
         size
     }
 
-    /// Encodes to the start of `encoded`, which has space for the header and an uncompressed copy of
-    /// `decoded`. Returns the encoded size.
+    /// Encodes to the start of `encoded`, which has space for the header and an uncompressed copy of `decoded`. Returns
+    /// the encoded size.
     ///
     /// # Errors
     ///
-    /// Those of `decoded`; also if a size exceeds the limits of the format, or if [`Compressors`] does not
-    /// support the compressor.
+    /// If `decoded` fails, if a size exceeds the limits of the format, or if [`Compressors`] does not support the
+    /// compressor.
     pub(crate) fn encode(
         &mut self,
         settings: &Settings,

@@ -73,7 +73,7 @@ impl Header {
         Ok(())
     }
 
-    /// Checks the remaining fields like the C library. A buffer without content may have any value there.
+    /// Checks the remaining fields by the rules of the C library. In a buffer without content, they may have any value.
     pub(crate) fn check_blocks(&self) -> Result<(), String> {
         if self.flags & flag::RESERVED != 0 {
             return Err(format!("its flags are {:#04x}, but bit 3 is reserved", self.flags));

@@ -5,8 +5,8 @@
 //!
 //! This crate encodes and decodes the buffers itself, block by block in reused memory, and calls the compressors that
 //! C-Blosc is built with. The result is identical to that of C-Blosc, except that streams of Snappy may differ. C-Blosc
-//! handles whole buffers in two cases: BloscLZ, its own compressor, and compression by zlib. Snappy comes from a Rust
-//! crate, because the original library is written in C++ and would require another compiler.
+//! handles whole buffers in two cases: with its own compressor, BloscLZ, and to compress with zlib. Snappy comes from a
+//! Rust crate, because the original library is written in C++ and would require another compiler.
 //!
 //! v2, the draft and `numcodecs.blosc` take the element size from the array; final v3 stores it in the
 //! configuration.

@@ -55,7 +55,7 @@ pub(crate) fn decompress(encoded: &[u8], decoded: &mut [u8]) -> Result<usize, c_
     size(answer, decoded.len())
 }
 
-/// Returns whether the header declares the size of the buffer.
+/// Returns whether the header is valid, and the size in it is the size of `encoded`.
 fn is_whole(encoded: &[u8]) -> bool {
     let mut size = 0;
     // SAFETY: the pointer comes from a slice of the given length, and the function writes only to `size`.

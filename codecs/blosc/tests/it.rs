@@ -323,7 +323,7 @@ fn errors_of_undecodable_buffers_name_the_inner_format() {
     }
 }
 
-/// The header declares a gibibyte in a few bytes.
+/// Decoding refuses a buffer of 24 bytes whose header declares 1 GiB.
 #[test]
 fn a_buffer_that_declares_too_many_bytes_is_refused_before_allocation() {
     let bomb = hex("02013304 00000040 00000040 18000000 00000001 00000002");
@@ -401,7 +401,8 @@ fn the_draft_numbers_shuffles() {
     ] {
         assert_misconfigured(Format::V3Draft, DRAFT, wrong, Mode::Strict);
     }
-    // The names of final v3, and the options of GDAL 3.6, which it writes unchanged.
+    // Documents of the draft may also contain the names of final v3, or options of GDAL 3.6: names, or a number as
+    // text.
     let names =
         [("noshuffle", 0), ("shuffle", 1), ("bitshuffle", 2), ("NONE", 0), ("BYTE", 1), ("BIT", 2), ("2", 2)];
     for (name, number) in names {

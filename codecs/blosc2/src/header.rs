@@ -43,7 +43,7 @@ pub(crate) enum Content {
     Repeated,
 }
 
-/// The header.
+/// The fields of the header that decoding needs.
 #[derive(Debug)]
 pub(crate) struct Header {
     /// The size of the decoded bytes, and of a decoded block.

@@ -6,7 +6,7 @@ use zstd::zstd_safe::DCtx;
 
 use crate::blosclz;
 
-/// The size of the field before a stream that holds the stream's size, in bytes.
+/// The number of bytes that hold the size of a stream. They precede the stream.
 const WORD: usize = 4;
 
 /// The token of a stream that is one repeated byte.

@@ -95,7 +95,7 @@ fn damaged_streams_are_corrupt() {
     assert_eq!(decoded("", &hex("06"), 0).unwrap(), b"");
 }
 
-/// The first byte announces a window of 2^30 bytes, which RFC 7932 does not have.
+/// Decoding refuses a stream whose first byte announces a window of 2^30 bytes. RFC 7932 does not have such windows.
 #[test]
 fn large_windows_are_corrupt() {
     assert_corrupt("", &hex("111e 0b00800703"), "a large window");

@@ -143,7 +143,7 @@ fn numbers_become_floats_like_in_another_program() {
     assert_eq!(doubles, native("000000000000f043000000000000e043", 8, &ByteOrder::Little));
 }
 
-/// The smallest floats have the fewest significant bits.
+/// Casts the smallest floats, which have the fewest significant bits.
 #[test]
 fn the_smallest_floats_survive() {
     let small = [f64::from_bits(1), -f64::from_bits(3), f64::MIN_POSITIVE, f64::MAX, -0.0];
@@ -191,7 +191,7 @@ fn narrow_types_follow_the_same_rules() {
     assert_eq!(all(UINT2, wrap, &[4, -1, 7, 2]).unwrap(), bytes(&[0u8, 3, 3, 2]));
     assert_eq!(all(UINT2, clamp, &[4, -1]).unwrap(), bytes(&[3u8, 0]));
     assert_eq!(nearest((FLOAT64, UINT2), &[2.5, 2.6]).unwrap(), bytes(&[2u8, 3]));
-    // Decoded values must also fit into a narrow type.
+    // Decoding fails for a stored value that does not fit into the narrow type `int4`.
     let codec = CastValue::new(&INT4, Arc::new(INT16), Rounding::NearestEven, None).unwrap();
     let codec = Codec::ArrayToArray(Arc::new(codec));
     let chunk = array(&[1], INT4);

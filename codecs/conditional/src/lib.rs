@@ -117,7 +117,8 @@ impl Conditional {
         codecs.filter(move |(position, inner)| *position < count || matches!(inner, Inner::Checksum(_)))
     }
 
-    /// Returns the prefix lengths to try: zero, and up to each codec that is not a checksum.
+    /// Returns the lengths of the prefixes to try: zero, and the length of each prefix that ends with a codec other
+    /// than a checksum.
     fn choices(&self) -> impl Iterator<Item = usize> {
         let computed = |position: &usize| matches!(self.codecs[*position], Inner::Computed(_));
         std::iter::once(0).chain((0..self.codecs.len()).filter(computed).map(|position| position + 1))
@@ -169,8 +170,8 @@ impl Inner {
         Ok(decoded.put(inside)?)
     }
 
-    /// Returns the maximum encoded size of `decoded` bytes. Assumes twice the size and a margin if the codec
-    /// does not declare one.
+    /// Returns the maximum encoded size of `decoded` bytes. If the codec does not declare a maximum, assumes twice the
+    /// size and a margin.
     fn max_encoded_size(&self, decoded: usize) -> usize {
         let declared = match self {
             Self::Computed(codec) => codec.encoded_size(Size::AtMost(decoded as u64)),

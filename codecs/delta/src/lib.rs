@@ -154,7 +154,7 @@ fn check_type(
     typestrings::check_same(creation, "dtype", dtype, order, array)?;
     let name = dtype.name();
     let array_name = array.data_type.name();
-    // Times may be declared as the integers that they count, the only form that numcodecs can decode.
+    // A chunk of times may have an integer as its `dtype`: numcodecs can decode only this form.
     if name != array_name && (is_time(dtype) || !is_time(&*array.data_type)) {
         creation
             .reading

@@ -207,7 +207,7 @@ fn every_number_type_round_trips() {
         let chunk = array(&[(bytes.len() / number.size()) as u64], number);
         let delta = Delta::new(&number, Arc::new(number)).unwrap();
         check_lossless(&Codec::ArrayToArray(Arc::new(delta)), &chunk, &bytes).unwrap();
-        // Also with the widest type as `astype`.
+        // The differences can also be stored as the widest type.
         let delta = Delta::new(&number, Arc::new(UINT64)).unwrap();
         check_lossless(&Codec::ArrayToArray(Arc::new(delta)), &chunk, &bytes).unwrap();
     }
@@ -279,7 +279,7 @@ fn a_dtype_other_than_the_type_of_the_chunk_is_refused() {
     );
     assert!(creating(">i4", "", INT32, ByteOrder::Big, Mode::Strict).is_ok());
 
-    // Times may be declared as integers, but numbers cannot be declared as times.
+    // A chunk of times may have an integer as its `dtype`, but a chunk of integers cannot have a time as its `dtype`.
     assert!(creating("<i8", "", DATETIME, ByteOrder::Little, Mode::Strict).unwrap().warnings.is_empty());
     let times = |mode| creating("<M8[s]", "", INT64, ByteOrder::Little, mode);
     assert!(matches!(times(Mode::Strict), Err(CodecError::InvalidConfiguration(_))));

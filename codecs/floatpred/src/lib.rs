@@ -60,12 +60,11 @@ pub struct Floatpred {
 }
 
 impl Floatpred {
-    /// Creates the codec for elements of `data_type`, with rows of `axis` and differences from the byte `distance`
-    /// before.
+    /// Creates the codec for elements of `data_type`. `axis` and `distance` are `axis` and `dist` of the configuration.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] for elements that are not floats, and for another distance than 1, 2 or 4.
+    /// [`CodecError::Unsupported`] for elements that are not floats, and for a distance other than 1, 2 or 4.
     pub fn new(data_type: &dyn DataType, axis: i64, distance: u64) -> CodecResult<Self> {
         let name = data_type.name();
         let number = Number::of(data_type).ok_or_else(|| {

@@ -8,7 +8,7 @@ pub(crate) struct Rows {
     /// The size of the chunk in bytes.
     size: usize,
     row_size: usize,
-    /// The distance between two bytes whose difference is stored.
+    /// The distance in bytes between two bytes whose difference is stored.
     distance: usize,
     element_size: usize,
 }

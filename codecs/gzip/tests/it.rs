@@ -193,7 +193,7 @@ fn the_round_trip_is_exact_and_damage_never_panics() {
     }
 }
 
-/// The trailer of the file contains the size of only its last member, and may be wrong.
+/// Decoding must not rely on the trailer of the file: it contains the size of only the last member, and may be wrong.
 #[test]
 fn members_of_any_size_follow_each_other() {
     let parts = [vec![1; 100_000], vec![2; 3], Vec::new(), vec![3; 70_000], vec![4; 5]];

@@ -8,7 +8,7 @@ use zarr_spec::{CodecError, CodecResult, Output};
 /// Maximum number of literals, and of repetitions.
 const MAX_RUN: usize = 128;
 
-/// Number of equal bytes that end literals: a shorter run does not save a byte there.
+/// Number of equal bytes that end literals. Ending the literals for a shorter run would not save a byte.
 const MIN_RUN: usize = 3;
 
 /// A part of a stream.

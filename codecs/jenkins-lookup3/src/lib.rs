@@ -50,14 +50,14 @@ pub struct JenkinsLookup3 {
 }
 
 impl JenkinsLookup3 {
-    /// Creates the codec with the initial value `initval`, which hashes `prefix` before the bytes of the chunk.
+    /// Creates a codec that hashes `prefix` before the bytes of the chunk. `initval` is the initial value of the hash.
     #[must_use]
     pub fn new(initval: u32, prefix: impl Into<Vec<u8>>) -> Self {
         Self { initval, prefix: prefix.into() }
     }
 }
 
-/// A prefix becomes a list of bytes, with which an array cannot be created.
+/// A prefix becomes a list of bytes. Arrays with such an entry cannot be created.
 impl From<JenkinsLookup3> for CodecEntry {
     fn from(codec: JenkinsLookup3) -> Self {
         let prefix = if codec.prefix.is_empty() { Value::Null } else { codec.prefix.into_iter().collect() };
@@ -81,7 +81,7 @@ const BLOCK: usize = 12;
 
 /// Returns the hash of `prefix` followed by `bytes`.
 fn lookup3(prefix: &[u8], bytes: &[u8], initval: u32) -> u32 {
-    // Completes the last block of the prefix, so that the rest of the chunk does not need to be copied.
+    // Completes the last block of the prefix with the first bytes of the chunk. The other bytes need not be copied.
     let (filling, bytes) =
         bytes.split_at(bytes.len().min(prefix.len().next_multiple_of(BLOCK) - prefix.len()));
     let head = [prefix, filling].concat();

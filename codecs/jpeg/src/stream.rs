@@ -24,8 +24,8 @@ pub(crate) fn shared(member: &str, text: Option<&str>) -> CodecResult<Vec<u8>> {
     bytes.map_err(|error| CodecError::configuration(format!("`{member}` is not base64: {error}")))
 }
 
-/// Returns whether an end marker follows the last scan. The check is needed, because the decoder replaces pixels that
-/// are missing.
+/// Returns whether an end marker follows the last scan. The check is needed, because the decoder fills in missing
+/// pixels instead of failing.
 pub(crate) fn is_complete(image: &[u8]) -> bool {
     let last = |marker: &[u8]| image.windows(2).rposition(|bytes| bytes == marker);
     last(END) > last(SCAN)

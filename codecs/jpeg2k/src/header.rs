@@ -63,7 +63,7 @@ struct Sizes {
 #[derive(Debug, Clone, Copy, Default)]
 struct TileParts {
     found: u8,
-    /// The largest number that the header of a tile-part declares, or 0.
+    /// The largest number of tile-parts that one of the headers declares; 0 if none of them does.
     declared: u8,
 }
 
@@ -79,7 +79,8 @@ pub(crate) fn check(codestream: &[u8], expected: &Expected) -> CodecResult {
     let sizes = Sizes::of(size, expected)?;
     sizes.check(&[])?;
     let mut tiles = vec![TileParts::default(); usize::try_from(sizes.tiles).unwrap_or_default()];
-    // The headers of tile-parts may state precincts, too. The end marker may be missing.
+    // The headers of tile-parts may also state precincts, so they are checked like the main header. The end marker may
+    // be missing.
     while !rest.is_empty() {
         let [0xff, marker, after @ ..] = rest else { return Err(ends_early()) };
         rest = match *marker {

@@ -89,8 +89,8 @@ struct Expected {
 impl Jpeg2k {
     fn expected(&self, array: &ArrayRepresentation) -> CodecResult<Expected> {
         let mut image = ImageShape::of(array, self.squeeze.as_ref())?;
-        // A grey image has the same order with and without `planar`. A third dimension of size 1 remains only with
-        // `squeeze`.
+        // A grey image has the same order with and without `planar`. It has a third dimension, of size 1, only if
+        // `squeeze` preserves this dimension.
         let is_planar = self.planar && image.samples > 1;
         if is_planar {
             (image.samples, image.height, image.width) = (image.height, image.width, image.samples);

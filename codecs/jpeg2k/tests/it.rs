@@ -291,7 +291,7 @@ fn boxes_that_change_samples_are_refused() {
     assert!(refused(b"not an image").contains("not a JPEG 2000 image"));
 }
 
-/// A tile or precinct takes memory, even if it has no samples of its own.
+/// Decoding refuses images with many tiles or precincts for few samples: each of these parts takes memory.
 #[test]
 fn headers_that_need_much_more_memory_than_the_samples_are_refused() {
     let shape = &[512u64, 512];

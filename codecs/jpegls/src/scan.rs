@@ -104,7 +104,7 @@ pub(crate) struct Scan<'s> {
     parameters: Parameters,
     bits: Bits<'s>,
     contexts: Vec<Context>,
-    /// The statistics of runs that end between different neighbours, and of those that end between equal ones.
+    /// The statistics of runs that end between different neighbours, and of runs that end between equal neighbours.
     run_contexts: [RunContext; 2],
 }
 
@@ -291,7 +291,7 @@ impl Context {
         self.errors += error.abs();
         if self.count == parameters.reset {
             self.errors /= 2;
-            // Rounded down, also if it is negative.
+            // The shift rounds down, also if the bias is negative.
             self.bias >>= 1;
             self.count /= 2;
         }

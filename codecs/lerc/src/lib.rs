@@ -78,7 +78,7 @@ impl Lerc {
     ///
     /// # Errors
     ///
-    /// [`CodecError::InvalidConfiguration`] for a negative error, and one that is not a number.
+    /// [`CodecError::InvalidConfiguration`] for a negative or infinite error, and for NaN.
     pub fn new(level: f64) -> Result<Self, CodecError> {
         if level >= 0.0 && level.is_finite() {
             return Ok(Self { level, squeeze: None });

@@ -137,7 +137,7 @@ fn elements_that_cannot_be_stored_are_errors() {
         let result = encode(&codec, &array(chunk.0, chunk.1), &bytes);
         assert!(matches!(result, Err(CodecError::Encode(_))), "{other}: {result:?}");
     }
-    // The sign of a zero is kept, or the chunk is refused.
+    // Encoding preserves the signs of zeros, or fails.
     for elements in [[-0.0_f64; 4], [0.0, -0.0, 1.0, 2.5]] {
         let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
         match encode(&codec, &array(chunk.0, chunk.1), &bytes) {

@@ -44,7 +44,7 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Size in bytes of the field before the block, which holds the decoded size.
+/// Size in bytes of the field that precedes the block and holds the decoded size.
 const HEADER_SIZE: usize = 4;
 
 /// Maximum size of a chunk that LZ4 can compress, in bytes.

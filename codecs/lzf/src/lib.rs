@@ -37,7 +37,7 @@ const EXAMPLES: &[Example] = &[
     Example::v2(r#"{"id": "imagecodecs_lzf", "header": true}"#),
 ];
 
-/// Size in bytes of the field before the stream, which holds the decoded size.
+/// Size in bytes of the field that precedes the stream and holds the decoded size.
 const HEADER_SIZE: usize = 4;
 
 /// Compresses each chunk to one LZF stream.

@@ -109,7 +109,7 @@ impl ArrayToBytesCodec for Msgpack2 {
     }
 }
 
-/// All members, which numcodecs also writes.
+/// The configuration. Written documents contain all members, like those of numcodecs.
 #[derive(Serialize, Deserialize)]
 struct Msgpack2Configuration {
     #[serde(default)]

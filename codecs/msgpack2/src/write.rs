@@ -38,7 +38,7 @@ fn number(codec: Msgpack2, encoded: &mut Output<'_>, number: &Number) -> Result<
             (None, None) => Err(no_form()),
         };
     }
-    // A number such as 1e999 is finite in JSON but does not fit, unlike `Infinity`.
+    // A number such as 1e999 is finite in JSON, but becomes infinite as a float, and is refused. `Infinity` is written.
     let fits = |is_finite: bool| is_finite || !number.is_finite_token();
     if codec.use_single_float {
         let single = number.as_f32().filter(|single| fits(single.is_finite())).ok_or_else(no_form)?;

@@ -228,8 +228,8 @@ fn overlay(from: &[u8], from_shape: &[u64], to: &mut [u8], to_shape: &[u64], ele
     from.zip(to).for_each(|(from, to)| overlay(from, from_inner, to, to_inner, element));
 }
 
-/// Returns the size of one index along the first dimension in bytes. The whole array is in memory, so an
-/// overflow can only mean an array without elements.
+/// Returns the number of bytes for one index of the first dimension. The whole array is in memory, so an overflow can
+/// only mean an array without elements.
 fn stride(inner: &[u64], element: usize) -> usize {
     let bytes = inner.iter().try_fold(element, |bytes, &size| bytes.checked_mul(usize::try_from(size).ok()?));
     bytes.unwrap_or(usize::MAX).max(1)

@@ -46,7 +46,7 @@ const COMPRESSED: u8 = 0x20;
 /// The number that is subtracted from the logarithm of the largest block.
 const BASE: u8 = 10;
 
-/// The sizes of the smallest and the largest block that lz4-java reads.
+/// The sizes in bytes of the smallest and the largest block that lz4-java reads.
 const SMALLEST: usize = 64;
 const LARGEST: usize = 1 << 25;
 

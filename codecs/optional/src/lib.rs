@@ -12,7 +12,7 @@
 //! The encoded size depends on the elements. Both lists must contain an array-to-bytes codec, in the draft too.
 //! The registry must contain `bool`.
 //!
-//! `optional` is the name in an open proposal. A document that uses it is also written with it.
+//! `optional` is the name in an open proposal. A document with this name is written with this name again.
 //!
 //! Source: the crate `zarrs` 0.23, the only other implementation; pull request 33 of the Zarr extension registry.
 

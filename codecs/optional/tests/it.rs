@@ -251,7 +251,7 @@ fn inner_codecs_can_compress() {
     assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
 }
 
-/// Strict readers accept only 0 and 1, as in other arrays of `bool`.
+/// A strict reader accepts only 0 and 1 in a mask, as in any array of `bool`; other readers accept all bytes.
 #[test]
 fn every_nonzero_byte_of_the_mask_is_true() {
     let chunk = chunk(&[3], optional_type(UINT8));

@@ -70,7 +70,7 @@ fn booleans_are_packed_like_in_numcodecs() {
         let codec = created(format, identifier, "", BOOL);
         for (decoded, encoded) in NUMCODECS {
             assert_packs(&codec, BOOL, &booleans(decoded), encoded);
-            // The chain has a `bytes` codec after this one.
+            // The encoded array has data type `uint8`, so that the chain stores it with a `bytes` codec.
             let Codec::ArrayToArray(codec) = &codec else { panic!("array to array") };
             let after = codec.encoded(&array(&[decoded.len() as u64], BOOL)).unwrap();
             assert_eq!(

@@ -137,7 +137,7 @@ fn what_cannot_be_an_image_is_refused() {
     assert!(matches!(unsqueezed, Err(CodecError::Unsupported(_))), "{unsqueezed:?}");
 }
 
-/// imagecodecs has numbers for strategies and filters.
+/// Configurations of imagecodecs contain strategies and filters as numbers.
 #[test]
 fn all_members_of_imagecodecs_are_read() {
     let configuration = r#"{"level": 3, "strategy": 3, "filter": 8, "squeeze": [true, false, false, false]}"#;

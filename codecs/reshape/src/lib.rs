@@ -1,6 +1,6 @@
 //! The `reshape` codec of Zarr: changes the shape of a chunk without changing the C order of its elements.
 //!
-//! Array to array. The bytes do not change; following codecs see the other shape.
+//! Array to array. The bytes do not change; following codecs see the new shape.
 //!
 //! Source: `codecs/reshape` in the Zarr extension registry.
 

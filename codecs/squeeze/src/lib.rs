@@ -1,6 +1,6 @@
 //! The `squeeze` codec of zarrs: removes the dimensions of a chunk that have one element.
 //!
-//! Array to array. The bytes do not change; following codecs see the other shape. A chunk of one element has the shape
+//! Array to array. The bytes do not change; following codecs see the new shape. A chunk of one element has the shape
 //! `[1]`.
 //!
 //! Final v3 has the codec as `zarrs.squeeze`.

@@ -93,7 +93,8 @@ impl Decoder<'_> {
         Some(())
     }
 
-    /// Reads pairs of samples, each of which is one number. The reference is the first sample of its pair.
+    /// Reads pairs of samples. The stream has one number for each pair. A reference sample is the first sample of its
+    /// pair.
     fn pairs(&mut self, count: usize) -> Option<()> {
         let end = self.samples.len() + count;
         let mut is_half = count % 2 == 1;

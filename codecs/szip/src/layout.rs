@@ -20,7 +20,7 @@ pub(crate) struct Layout {
     parameters: Parameters,
     /// The size of pixels whose bytes are separated, so that all first bytes come first; 1 if bytes are not separated.
     separated: usize,
-    /// The size of a line in bytes, and its size in the stream, which has whole blocks.
+    /// The number of bytes of a line in the chunk, and in the stream, where each line is padded to whole blocks.
     line: usize,
     padded: usize,
 }

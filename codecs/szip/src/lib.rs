@@ -57,7 +57,7 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Size in bytes of the field before the stream, which holds the decoded size.
+/// Size in bytes of the field that precedes the stream and holds the decoded size.
 const HEADER_SIZE: usize = 4;
 
 /// Compresses each chunk like the `szip` filter of HDF5.

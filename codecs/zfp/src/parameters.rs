@@ -54,7 +54,7 @@ pub(crate) struct ZfpConfiguration {
 }
 
 impl ZfpConfiguration {
-    /// Returns the mode. It must have exactly its own parameters.
+    /// Returns the mode. Refuses parameters that do not belong to the mode, and missing ones.
     pub(crate) fn mode(&self) -> Result<ZfpMode, CodecError> {
         let given: Vec<&str> = [
             ("tolerance", self.tolerance.is_some()),

@@ -282,7 +282,7 @@ fn header(stream: &mut ZfpBitStream, shape: &Shape) -> Result<ZfpConfig, CodecEr
     Ok(configuration)
 }
 
-/// Returns the number of bytes that were read.
+/// Decompresses a stream to `decoded`. Returns the number of bytes of the stream that were read.
 fn decompress<T: Promoted>(
     configuration: &ZfpConfig,
     shape: &Shape,

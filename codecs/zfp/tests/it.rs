@@ -47,8 +47,8 @@ const ELEMENTS: [(Number, &str); 4] = [
     ),
 ];
 
-/// Type, mode, the output of numcodecs 0.17.1 with zfpy 1.0.1 for [`ELEMENTS`] with and without its header, and
-/// the decoded elements; empty if those are the original ones.
+/// Type, mode, the output of numcodecs 0.17.1 with zfpy 1.0.1 for [`ELEMENTS`] with and without its header, and the
+/// decoded elements; empty if they are equal to [`ELEMENTS`].
 const STREAMS: &[(Number, ZfpMode, &str, &str, &str)] = &[
     (
         FLOAT32,

@@ -92,9 +92,9 @@ impl Decoder {
     }
 }
 
-/// Returns the size of the memory to try first, since `encoded` does not contain its decoded size. It is at
-/// most the limit, which is the size of the chunk if that is known, and not much more than streams of this
-/// size usually contain.
+/// Returns the size of the memory to try first, since `encoded` does not contain its decoded size: the usual size for a
+/// stream of this length, or 16 MiB if that is more. It is at most the limit, and at most what such a stream can
+/// contain.
 #[cfg(feature = "libdeflate")]
 fn expected_size(encoded: &[u8], limit: usize) -> usize {
     /// The maximum and the usual number of decoded bytes per encoded byte.

@@ -158,7 +158,8 @@ fn unsized_frame(window: &str, blocks: &[u8]) -> Vec<u8> {
     [&hex("28b52ffd 00")[..], &hex(window), blocks].concat()
 }
 
-/// `zstd -22 --ultra --long=27` and streams of level 22 declare a window of 128 MiB for any content.
+/// Decoding accepts a frame with a window of 128 MiB if its blocks are small: `zstd -22 --ultra --long=27` and streams
+/// of level 22 declare such a window for any content.
 #[test]
 fn a_frame_with_a_window_of_128_mib_decodes_if_its_blocks_are_small() {
     let frame = unsized_frame("88", &hex("19 0000 616263"));
@@ -175,7 +176,7 @@ fn a_frame_with_a_window_of_128_mib_decodes_if_its_blocks_are_small() {
     assert!(decoded(&unsized_frame("88", &blocks), usize::MAX).unwrap() == noise);
 }
 
-/// 64 KiB of blocks that declare 2 GiB; the first one is invalid.
+/// Decoding refuses 64 KiB of blocks that declare 2 GiB, before it notices that the first block is invalid.
 #[test]
 fn a_window_above_64_mib_is_refused_if_blocks_may_be_large() {
     // A compressed block of two bytes.

@@ -11,7 +11,7 @@
 //! In memory, elements have a variable size, as described at [`DataType::optional`], even if those of the inner
 //! type do not. Only the codec `zarrs.optional` stores them: no other program could read the output of `bytes`.
 //!
-//! `optional` is the name in an open proposal. A document that uses it is also written with it.
+//! `optional` is the name in an open proposal. A document with this name is written with this name again.
 //!
 //! Source: the crate `zarrs` 0.23, the only other implementation; pull request 33 of the Zarr extension registry.
 
@@ -99,7 +99,7 @@ struct OptionalConfiguration {
     configuration: Object,
 }
 
-/// The configuration of the proposal, which may leave out that of the inner type.
+/// The configuration in the proposal. The configuration of the inner type may be missing.
 #[derive(Deserialize)]
 struct ProposedConfiguration {
     name: String,
@@ -137,7 +137,7 @@ fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     Ok((Arc::new(Optional { inner, name }), order))
 }
 
-/// Refuses a document in which too many optional types are nested by way of `member`.
+/// Refuses a document in which too many optional types are nested. Each contains its inner type in `member`.
 fn check_depth(
     inner: &Value,
     member: &str,

@@ -120,7 +120,7 @@ fn one_code_is_nan_where_there_is_no_negative_zero() {
     }
 }
 
-/// As in `ml_dtypes` 0.6: the code of `NaN` and of the largest number, 448.
+/// Compares the codes of `NaN` and of the largest number, 448, with those of `ml_dtypes` 0.6.
 #[test]
 fn all_bits_are_nan_in_a_float_of_a_byte_without_infinity() {
     let accepted: &[(&str, &[u8])] = &[

@@ -1,7 +1,7 @@
 //! The extension `dimension-names` of arrays: names of dimensions.
 //!
-//! `names` has one entry for each dimension; null means that it does not have a name. Final v3 has the member
-//! `dimension_names` instead; the draft does not. Elements do not depend on the names, so readers may ignore
+//! `names` has one entry for each dimension; null means that it does not have a name. The extension is for the
+//! draft: final v3 has the member `dimension_names`. Elements do not depend on the names, so readers may ignore
 //! the extension.
 //!
 //! Source: `docs/spec/extensions-dimension-names.md`, an extension of this project.

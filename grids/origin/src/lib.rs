@@ -117,7 +117,7 @@ impl ChunkGrid for OriginGrid {
                 self.grid_shape
             )));
         }
-        // All chunks together have fewer than 2^64 elements.
+        // The products do not overflow: all chunks along a dimension together have fewer than 2^64 elements.
         let length = self.chunk_shape[dimension];
         let before = self.axis(dimension).before;
         Ok((chunk * length).saturating_sub(before)..(chunk + 1) * length - before)

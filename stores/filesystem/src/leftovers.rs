@@ -43,8 +43,8 @@ impl Leftover {
 impl FilesystemStore {
     /// Lists the temporary files below the root, sorted by path.
     ///
-    /// They belong to interrupted writes, or to writes that are still running: the latter are as old as their
-    /// last written byte. Links to folders are not followed.
+    /// They belong to interrupted writes, or to writes that are still running. The age of a file counts from its last
+    /// written byte. Links to folders are not followed.
     ///
     /// # Errors
     ///

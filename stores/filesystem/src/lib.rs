@@ -17,10 +17,10 @@
 //! other with locks of the operating system. `"lockfile"` is for file systems whose locks do not reach other machines;
 //! `"none"` switches conditional writes off. See [`Locking`].
 //!
-//! **Links.** Reads and listings follow symbolic links. The store does not write or erase below a link that
-//! leads out of the root. Erasing a link removes the link, not its target. The store caches which folders
-//! exist and briefly holds the folders open that it writes to. Do not move folders of an open store, or
-//! replace them with links, while it writes.
+//! **Links.** Reads and listings follow symbolic links. The store does not write or erase below a link that leads out
+//! of the root. Erasing a link removes the link, not its target. The store caches which folders exist, and may hold a
+//! folder open for a short time after it wrote to the folder. Do not move folders of an open store, or replace them
+//! with links, while it writes.
 //!
 //! **Special files.** A named pipe, a socket or a device is listed as a key; reading it is an error and never
 //! blocks.
@@ -111,7 +111,8 @@ struct Writer {
     temporary: OsString,
     handles: Handles,
     names: Names,
-    /// Whether the last value replaced another one in a folder that the store created. Probably the next one does, too.
+    /// Whether the last value replaced another one in a folder that the store created. If so, the next value will
+    /// probably replace one, too.
     replaces: bool,
 }
 

@@ -118,7 +118,7 @@ impl FilesystemStore {
         }
     }
 
-    /// Takes the lock for changes of several values that belong to the value at `path`.
+    /// Takes the lock of the value at `path` for a change of several values.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl FilesystemStore {
         }
     }
 
-    /// Removes the lock file of a folder that contains nothing else, and the folder. Returns whether it is removed.
+    /// Removes a folder that contains only its lock file. Returns whether the folder was removed.
     pub(crate) fn remove_with_lock(folder: &Path) -> bool {
         let Ok(mut entries) = fs::read_dir(folder) else { return false };
         let is_lock =
@@ -152,7 +152,8 @@ impl FilesystemStore {
     }
 }
 
-/// A lock file of a change, which is removed at the end. A process that is killed leaves it, unlocked.
+/// The lock file of a change. It is removed at the end of the change. A process that is killed leaves the file,
+/// unlocked.
 struct ChangeLock {
     path: PathBuf,
     _file: File,
@@ -212,8 +213,8 @@ fn cannot_lock(path: &Path, error: io::Error) -> StoreError {
 pub(crate) struct LockFile(PathBuf);
 
 impl LockFile {
-    /// Creates the file. Waits while another process holds the lock, and fails if the same process holds it for longer
-    /// than `patience`.
+    /// Creates the file. Waits while the lock is held, and fails if the lock file stays the same for longer than
+    /// `patience`.
     fn create(path: PathBuf, patience: Duration) -> StoreResult<Self> {
         let mut holder = String::new();
         let mut since = Instant::now();
@@ -279,7 +280,7 @@ fn lock_of(path: &Path, prefix: &str) -> PathBuf {
     if name.len() <= 200 {
         lock.push(name);
     } else {
-        // FNV-1a. Two values may share a lock.
+        // The FNV-1a hash of the name. Values with the same hash share a lock, which only makes writers wait.
         let hash = name.as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });

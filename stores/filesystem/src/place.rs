@@ -43,7 +43,7 @@ impl Base {
     ///
     /// # Errors
     ///
-    /// As [`Base::value`].
+    /// Those of [`Base::value`].
     pub(crate) fn put_value(&self, key: &Key, path: &mut OsString) -> StoreResult<()> {
         check(key.as_str(), "key")?;
         self.put_below(key.as_str(), path);

@@ -20,8 +20,8 @@ pub(crate) struct State {
     /// Derived from the time of the last change, the size and the identity of the file. Every `set` creates a
     /// new file.
     pub(crate) version: Option<Version>,
-    /// Whether the time of the last change is not a whole number of milliseconds, as a coarse clock or a file system
-    /// that rounds times would make it.
+    /// Whether the time of the last change has a fraction of a millisecond. A coarse clock, or a file system that
+    /// rounds times, sets whole milliseconds.
     is_precise: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Writing a new value to a file without a name. The file gets its name in one step when it is complete.
 //!
-//! This takes less time than creating a temporary name and changing it, and an interrupted write leaves nothing. A name
-//! cannot be replaced in this way.
+//! This takes less time than creating a temporary name and changing it, and an interrupted write leaves nothing. An
+//! existing file cannot be replaced in this way.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -82,7 +82,7 @@ fn create(handle: Option<&Handle>, path: &Path) -> io::Result<File> {
     Ok(file.into())
 }
 
-/// Gives the name of `path` to a file without a name, unless it exists.
+/// Gives the name of `path` to a file without a name, unless `path` exists.
 #[cfg(target_os = "linux")]
 fn give_name(file: &File, handle: Option<&Handle>, path: &Path) -> io::Result<()> {
     use std::os::fd::{AsFd, AsRawFd};
@@ -94,8 +94,8 @@ fn give_name(file: &File, handle: Option<&Handle>, path: &Path) -> io::Result<()
         _ => (CWD, path),
     };
     match linkat(file, "", folder, name, AtFlags::EMPTY_PATH) {
-        // Before Linux 6.10, only a privileged process may name the file by its descriptor. Otherwise the folder is
-        // gone.
+        // Before Linux 6.10, this is the error for processes without a privilege, which name the file by `/proc`
+        // instead. The error may also mean that the folder was removed; then the other call fails, too.
         Err(rustix::io::Errno::NOENT) => {}
         linked => return Ok(linked?),
     }

@@ -33,7 +33,8 @@ use crate::{Durability, FilesystemStore, Writer, listing, removing};
 const ATTEMPTS: usize = 100;
 
 impl FilesystemStore {
-    /// Writes a value if `condition` holds; without one, always. Tries again if another process removes its folder.
+    /// Writes a value if `condition` holds; without a condition, always. Tries again if another process removes the
+    /// folder of the value.
     pub(crate) fn write(
         &self,
         key: &Key,
@@ -50,7 +51,7 @@ impl FilesystemStore {
         })
     }
 
-    /// Takes the lock for changes of several values that belong to the value of `key`. Creates its folder.
+    /// Takes the lock of the value of `key` for a change of several values. Creates the folder of the value.
     pub(crate) fn lock_change(&self, key: &Key) -> StoreResult<Option<StoreLock>> {
         let path = self.base.value(key)?;
         self.retried(|_is_retry| {
@@ -100,7 +101,8 @@ impl FilesystemStore {
                 (path.parent().and_then(|path| handles.open(folder, known, path, opening)), known)
             }
         };
-        // A folder that the store created does not contain links, and a file does not replace a folder.
+        // In a folder that the store created, nothing needs to be refused: it does not contain links, and renaming a
+        // file to an existing folder fails.
         if known == Known::Found {
             self.clear_path(key, path)?;
         }
@@ -140,14 +142,14 @@ impl FilesystemStore {
     fn is_probably_new(&self, condition: Option<&Condition>, known: Known) -> bool {
         let is_probable = match condition {
             Some(condition) => *condition == Condition::Missing,
-            // A folder that the store created usually does not have the name.
+            // A folder that the store created usually does not contain a value with this name yet.
             None => known == Known::Created,
         };
         is_probable && self.locks_folders()
     }
 
-    /// Renames a temporary file to the path of a value if `condition` holds; without one, always. Returns whether the
-    /// file was renamed.
+    /// Renames a temporary file to the path of a value if `condition` holds; without a condition, always. Returns
+    /// whether the file was renamed.
     fn rename_if(
         &self,
         temporary: &mut Temporary<'_>,
@@ -322,8 +324,8 @@ impl<'p> Temporary<'p> {
         Ok(())
     }
 
-    /// Renames the file to `path`, in the same folder, if nothing has this name. Returns false if something has, or the
-    /// system cannot do both in one step.
+    /// Renames the file to `path`, in the same folder, if `path` does not exist. Returns false if it exists, or if the
+    /// system cannot check this and rename in one step.
     #[cfg(target_os = "linux")]
     fn rename_to_new(&mut self, path: &Path) -> bool {
         let renamed = match (self.handle, self.path.file_name(), path.file_name()) {

@@ -262,7 +262,7 @@ fn a_value_replaces_an_empty_folder_inside_of_a_folder_that_the_store_created() 
     fs::create_dir_all(scratch.path("root/a/y/z")).unwrap();
     scratch.set("a/y", b"v").unwrap();
     assert_eq!(scratch.files(), ["a/", "a/x", "a/y"]);
-    // The empty folder may also be in a folder that another program created.
+    // A value also replaces an empty folder in a folder that another program created.
     fs::create_dir_all(scratch.path("root/a/b/c/d")).unwrap();
     scratch.set("a/b/c", b"v").unwrap();
     assert_eq!(scratch.files(), ["a/", "a/b/", "a/b/c", "a/x", "a/y"]);
@@ -360,7 +360,8 @@ fn a_relative_path_is_resolved_when_the_store_opens() {
     assert!(store.location().starts_with("file:///") && store.location().ends_with("/some/where"));
 }
 
-/// Callers reserve one byte more than they expect. The value may be shorter or longer.
+/// Callers usually reserve one byte more than they expect. The store also reads values that are shorter or longer than
+/// expected.
 #[test]
 fn a_value_is_read_with_any_buffer_size() {
     let scratch = scratch();

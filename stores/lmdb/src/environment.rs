@@ -25,7 +25,8 @@ const MAP_SIZES: [u64; 5] = [1 << 40, 1 << 36, 1 << 32, 1 << 30, 1 << 28];
 /// The number of transactions that may read at the same time, in all processes.
 const READERS: u32 = 1024;
 
-/// Sizes of maps are multiples of the page size of every system.
+/// The size of a map in bytes is rounded up to a multiple of this number, which is a multiple of the page size of every
+/// system.
 const PAGE: u64 = 1 << 16;
 
 /// A database that is opened by its first use.

@@ -55,7 +55,8 @@ const EXAMPLES: &[Example] =
 /// ```
 pub type LmdbStore = DatabaseStore<LmdbDatabase>;
 
-/// How a database is opened. The options of the first store of a database in a process apply to all of them.
+/// How a database is opened. If a process opens several stores of a database, the options of the first one apply to
+/// all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// The largest size of the database in bytes; `None` is 1 TiB, or what the address space allows.

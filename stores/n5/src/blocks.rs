@@ -47,7 +47,7 @@ impl Blocks {
     }
 
     /// Returns a block without the elements outside of the array; `None` if no element of the block is outside. `name`
-    /// is its key in the array, such as `0/1`.
+    /// is the key of the block in the array, such as `0/1`.
     ///
     /// # Errors
     ///

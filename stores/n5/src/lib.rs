@@ -185,7 +185,8 @@ impl N5Store {
         json::to_vec(&Value::Object(converted)).map_err(|error| refused(error.to_string()).into())
     }
 
-    /// Writes documents for the folders above that have none, so that programs that require a document find the groups.
+    /// Writes documents for the folders above `folder` that do not have one, so that programs that require a document
+    /// find the groups.
     fn write_groups_above(&self, folder: &Prefix) -> StoreResult<()> {
         let mut missing = Vec::new();
         let mut above = folder.parent();

@@ -25,7 +25,7 @@ pub(crate) struct Batch<'s> {
     budget: Arc<Budget>,
     /// Number of requests that were started and whose result was not taken.
     count: usize,
-    /// Expected bytes of these requests.
+    /// Expected bytes of the requests that were started and whose result was not taken.
     bytes: usize,
     estimate: SizeEstimate,
     tasks: JoinSet<()>,

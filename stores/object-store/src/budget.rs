@@ -2,7 +2,8 @@
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Limits the memory of the responses to one call that have arrived and that the caller has not taken.
+/// Limits the memory of the responses that have arrived and that the caller has not taken, for the requests of one
+/// call.
 #[derive(Debug)]
 pub(crate) struct Budget {
     free: Semaphore,

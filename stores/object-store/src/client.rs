@@ -365,7 +365,7 @@ mod tests {
         }
     }
 
-    /// Each byte ends the silence, so only the throughput limit applies.
+    /// The server is never silent, because it sends a byte at a time, so only the throughput limit applies.
     #[test]
     fn a_server_that_sends_too_slowly_is_an_error() {
         let answer = "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n";
@@ -413,7 +413,7 @@ mod tests {
         port
     }
 
-    /// The servers are `127.0.0.1` and `localhost`, so the host differs.
+    /// `127.0.0.1` redirects to `localhost`, which is another host.
     #[test]
     fn a_redirect_to_another_host_carries_no_credentials_and_no_referer() {
         let other = answering(|head| {

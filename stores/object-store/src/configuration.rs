@@ -259,7 +259,7 @@ pub(crate) fn open(kind: &str, url: &str) -> Opened {
 /// The endpoint of a service, if it is not the default.
 struct Endpoint<'a> {
     url: &'a str,
-    /// Whether the endpoint is unencrypted HTTP. The URL itself is the user's permission.
+    /// Whether the endpoint is unencrypted HTTP. The user permits this by the scheme of the URL.
     is_plain: bool,
 }
 

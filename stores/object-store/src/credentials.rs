@@ -14,7 +14,7 @@ use zarr_spec::{BoxError, Invalid, Value};
 
 use crate::configuration::{AzConfiguration, GsConfiguration, S3Configuration};
 
-/// Credentials for a service. The service refuses those of another one.
+/// Credentials for a service. A service refuses credentials that are for another service.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Credential {

@@ -112,8 +112,8 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Removes the request and its duration, which `object_store` puts before the cause: the caller adds the place. The
-/// number of retries stays.
+/// Removes the request and its duration, which `object_store` puts before the cause: the error of the store states the
+/// URL. The number of retries stays.
 fn without_request(text: &str) -> String {
     let request = text.split_once("Error performing ");
     let parts = request.and_then(|(before, rest)| Some((before, rest.split_once(" - ")?)));

@@ -145,8 +145,8 @@ fn text_of(file: &Path) -> Result<String, Invalid> {
     }
 }
 
-/// Returns the settings of a profile, with those of its services; `None` if no file has it. Credentials of the second
-/// file take precedence.
+/// Returns the settings of a profile, with those of its services; `None` if no file has it. Settings in `credentials`
+/// take precedence.
 fn settings(name: &str, config: &Sections, credentials: &Sections) -> Option<BTreeMap<String, String>> {
     let in_config = match name {
         "default" => config.get("default").or_else(|| config.get("profile default")),

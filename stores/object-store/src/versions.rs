@@ -48,7 +48,7 @@ impl Versions {
             .ok()
             .filter(|text| !text.starts_with("W/") && !text.starts_with(TIME));
         text.map(|text| match self {
-            // A version of another store is not a number, which the service would refuse.
+            // A version of another store may not be a number. The service would reject such a request as invalid.
             Self::Generations if text.parse::<i64>().is_err() => self.unmet(),
             _ => self.update(text.to_owned()),
         })

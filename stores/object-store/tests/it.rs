@@ -369,7 +369,7 @@ fn fetched_bytes_stay_within_the_budget() {
     let mut deliveries = store.get_many(requests(50, 100), 399);
     assert!(deliveries.next().unwrap().1.is_ok());
     std::thread::sleep(Duration::from_millis(300));
-    // One response was taken, three are here or in flight.
+    // One response was taken; three have arrived or are in flight.
     assert_eq!(server.take().len(), 4);
     assert!(deliveries.next().unwrap().1.is_ok());
     std::thread::sleep(Duration::from_millis(200));
@@ -386,7 +386,7 @@ fn wait_until(mut is_done: impl FnMut() -> bool) {
     }
 }
 
-/// Compressed chunks are smaller than their decoded size.
+/// The store sends more requests if responses are smaller than expected, because chunks are compressed.
 #[test]
 fn smaller_responses_than_expected_allow_more_requests() {
     let server = of_size(10);
@@ -417,7 +417,7 @@ fn larger_responses_than_expected_wait_for_the_budget() {
     assert!(deliveries.next().unwrap().1.is_ok());
     wait_until(|| server.unanswered() >= 2);
     std::thread::sleep(Duration::from_millis(300));
-    // One response was taken, one may be here.
+    // One response was taken, and one may have arrived.
     assert!(server.unanswered() >= 2, "{}", server.unanswered());
     let sizes: Vec<_> = deliveries.map(|(_, answer)| answer.unwrap().unwrap().bytes.len()).collect();
     assert_eq!(sizes, [SIZE; 3]);

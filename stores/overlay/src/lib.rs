@@ -74,14 +74,14 @@ impl OverlayStore {
         self.erased.read().unwrap_or_else(PoisonError::into_inner).hide(key)
     }
 
-    /// Writes markers, which hide keys and prefixes of the lower store.
+    /// Writes a marker, which hides a key or a prefix of the lower store.
     fn hide(&self, marker: &Key) -> StoreResult<()> {
         self.upper.set(marker, b"".into())?;
         self.erased.write().unwrap_or_else(PoisonError::into_inner).add(marker);
         Ok(())
     }
 
-    /// Returns the keys of the lower store that are visible. `seen` are keys of the upper store.
+    /// Filters `keys`, a listing of the lower store. Leaves out hidden keys, and keys that the upper store has.
     fn lower_keys<'s>(&'s self, keys: Keys<'s>) -> Keys<'s> {
         Box::new(keys.filter_map(|key| {
             let key = match key {

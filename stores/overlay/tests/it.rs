@@ -14,7 +14,7 @@ fn prefix(text: &str) -> Prefix {
     Prefix::new(text).unwrap()
 }
 
-/// Returns an overlay over the values of `filled`: `a` and `d/b`.
+/// Returns an overlay of `upper` over `lower`.
 fn overlay(upper: &Arc<dyn Store>, lower: &Arc<dyn Store>) -> OverlayStore {
     OverlayStore::new(Arc::clone(upper), Arc::clone(lower)).unwrap()
 }

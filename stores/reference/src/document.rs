@@ -281,7 +281,7 @@ fn templates(value: Option<&Value>) -> Result<HashMap<String, String>, String> {
     members.iter().map(|(name, value)| text(name, value)).collect()
 }
 
-/// Returns the template of a number, which may be a number itself.
+/// Returns the text of a template for `offset` or `length`. A plain number is its own template.
 fn template_of(value: &Value) -> Result<String, String> {
     match (value.as_str(), value.as_number()) {
         (Some(text), _) => Ok(text.to_owned()),

@@ -266,8 +266,8 @@ impl Records {
 }
 
 impl Field {
-    /// Returns the chunks of an array, if the document at `key` is one of an array below the root. An array whose
-    /// document cannot be read has none: opening it returns the reason.
+    /// Returns the chunks of an array, if `document` describes an array below the root. An array whose document cannot
+    /// be read has no chunks here: opening it returns the reason.
     fn of(key: &Key, document: &Value) -> Option<Self> {
         let path = key.as_str().strip_suffix(".zarray").filter(|path| !path.is_empty())?;
         let members = document.as_object()?;

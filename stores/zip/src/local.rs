@@ -21,7 +21,7 @@ use crate::directory::Entry;
 use crate::session::{Changes, Session};
 use crate::{Source, ZipStore, records};
 
-/// The archives that are open in this process, with what is not committed yet.
+/// The archives that are open in this process, with their uncommitted changes.
 static OPEN: OpenFiles<Archive> = OpenFiles::new();
 
 /// The largest number of keys that a listing has in memory.

@@ -238,7 +238,8 @@ impl Drop for Session {
     }
 }
 
-/// The lock file of an archive, which is locked and removed at the end. A process that is killed leaves it, unlocked.
+/// The lock file of an archive. It is locked, and removed at the end of the session. A process that is killed leaves
+/// the file, unlocked.
 #[derive(Debug)]
 struct Lock {
     path: PathBuf,

@@ -31,7 +31,8 @@ pub(crate) struct StoredArchive {
     version: Option<Version>,
     /// The end of the archive, until it has been opened. A whole archive stays in memory.
     tail: Piece,
-    /// Until the archive has been opened, the directory and everything after it, if it begins before the tail.
+    /// The directory and everything after it, if the directory begins before the tail. These bytes are released when
+    /// the archive has been opened.
     directory: OnceLock<Piece>,
     is_open: bool,
 }

@@ -356,7 +356,7 @@ fn unreadable_entries_are_listed_and_name_the_reason() {
     assert_eq!(part(&store, "deflated", ByteRange::Last(10)), bytes[990..]);
 }
 
-/// With overlapping entries, a small archive can expand to a large one.
+/// The store refuses overlapping entries, because a small archive of them could expand to a large one.
 #[test]
 fn overlapping_entries_are_not_read() {
     let bytes = ramp(100);

@@ -133,7 +133,8 @@ impl Entries {
     pub(crate) fn find_chunk(&mut self, chunk: &ChunkId<'_>) -> Option<Bytes> {
         let slot = *self.values.get(chunk.key)?.chunks.get(&chunk.number)?;
         match &self.items.get(slot)?.content {
-            // The decoding of the entry is usually the same text in memory as that of the request.
+            // The pointers are compared first, because the entry and the request usually share the text of the
+            // decoding.
             Content::Chunk(cached)
                 if Arc::ptr_eq(&cached.decoding, chunk.decoding) || cached.decoding == *chunk.decoding => {}
             _ => return None,

@@ -411,7 +411,7 @@ fn encoded_chunks_are_cached_only_without_decoded_chunks() {
             inside.reads()
         };
         assert_eq!([once(ByteRange::Full), once(MIDDLE), once(ByteRange::Full)], reads);
-        // Reads that permit caching of encoded bytes are cached in both cases.
+        // With and without decoded chunks, the cache stores the bytes of reads that permit caching of encoded bytes.
         assert_eq!(part(&cache, "a", ByteRange::Full), b"0123456789");
         inside.reads();
         assert_eq!([once(ByteRange::Full), once(MIDDLE)], [0, 0]);

@@ -16,7 +16,7 @@ fn prefix(text: &str) -> Prefix {
     Prefix::new(text).unwrap()
 }
 
-/// The other store also contains keys outside of the prefix.
+/// The rules hold although the other store contains keys outside of the prefix.
 #[test]
 fn every_rule_for_stores_holds() {
     for root in ["", "x/", "a/b/c/"] {

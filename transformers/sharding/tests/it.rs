@@ -76,7 +76,7 @@ fn invalid_chunk_counts_are_refused() {
     let good = r#"{"chunks_per_shard":[2]}"#;
     let error = create_in(&registry(), URI, "linear", good, &[4]).unwrap_err();
     assert_eq!(error, "`type` is \"linear\"; expected \"indexed\"");
-    // `uint64` is a plugin too.
+    // A registry without the plugin of `uint64`, which the index needs.
     let mut without = Registry::empty();
     for plugin in Registry::linked().unwrap().storage_transformers().iter() {
         without.register(*plugin).unwrap();

@@ -54,7 +54,7 @@ fn blocks_larger_than_their_streams_can_hold_are_not_allocated() {
     }
 }
 
-/// A valid block, followed by 65535 blocks that start at its end.
+/// The buffer contains a valid block, followed by 65535 blocks that start at the end of the first one.
 #[test]
 fn memory_grows_with_the_decoded_blocks() {
     let count: u32 = 1 << 16;

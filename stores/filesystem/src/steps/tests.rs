@@ -87,8 +87,8 @@ impl Recording {
         Self { folder, before, call, old, new }
     }
 
-    /// Returns the states that a power cut may leave after each step of the call, without temporary files. The first
-    /// ones are those before the call, and the last ones those after it.
+    /// Returns the states that a power cut may leave before the call and after each step of the call, without temporary
+    /// files.
     fn states(&self) -> Vec<BTreeSet<Files>> {
         let mut disk = Disk::new(self.folder.path());
         self.before.iter().for_each(|step| disk.apply(step));
@@ -152,7 +152,7 @@ fn with_data_durability_every_value_is_complete() {
         let recording = Recording::new(Durability::Data, before, call);
         assert!(recording.is_whole(), "{name}: {:#?}", recording.call);
     }
-    // A finished call may be undone.
+    // With this durability, a power cut may undo a finished call.
     let (_, before, call) = CALLS[2];
     assert!(!Recording::new(Durability::Data, before, call).is_kept());
 }

@@ -15,7 +15,7 @@ const FOLDER: &str = "ZARR_KIT_FAULTS_FOLDER";
 
 const OLD: &[u8] = b"the old value";
 
-/// Larger than the small disk and than the largest file.
+/// The size in bytes of a value that exceeds the small disk and the limit for files.
 const TOO_LARGE: usize = 1 << 20;
 
 fn key(text: &str) -> Key {
@@ -50,7 +50,7 @@ fn stores(root: &str) -> Vec<FilesystemStore> {
     ]
 }
 
-/// Calls every method that writes the values `k`, `a/k` and `new/k`. Returns the errors.
+/// Writes the values `k`, `a/k` and `new/k` with every method for writing. Returns the errors.
 fn changed(store: &FilesystemStore, value: &[u8]) -> Vec<StoreError> {
     let mut errors = Vec::new();
     for name in ["k", "a/k", "new/k"] {

@@ -85,7 +85,7 @@ fn circular_links_do_not_exist_as_values() {
     assert_eq!(scratch.list(), ["a/x"]);
 }
 
-/// An empty pipe, a pipe with as many bytes as requested, a socket and a device.
+/// Reads an empty pipe, a pipe with as many bytes as requested, a socket and a device.
 #[test]
 fn special_files_are_listed_and_refused_without_blocking() {
     use std::io::Write;

@@ -54,7 +54,7 @@ fn a_leftover_lock_of_the_system_is_ignored() {
     for locks_files in [false, true] {
         let scratch = scratch_with(|store| if locks_files { store.locks_files() } else { store });
         scratch.set("a/b", b"1").unwrap();
-        // As after a kill: the files exist, but no process holds them.
+        // The state after a process was killed: the files exist, but no process holds them.
         for name in [".zarr-tmp-lock", ".zarr-tmp-change-b", ".zarr-tmp-lock-b"] {
             fs::write(scratch.path("root/a").join(name), b"process 1 on elsewhere").unwrap();
         }
@@ -105,7 +105,8 @@ fn without_locks_there_are_no_conditions() {
     assert_eq!(scratch.files(), ["a/", "a/b"]);
 }
 
-/// A file system often uses a file number again immediately, and its clock ticks in milliseconds.
+/// Versions differ although a file system often uses a file number again immediately, and its clock ticks in
+/// milliseconds.
 #[test]
 fn quick_changes_of_one_size_have_different_versions() {
     for locks_files in [false, true] {

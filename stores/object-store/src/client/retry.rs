@@ -35,7 +35,8 @@ pub(crate) fn is_repeated(status: u16) -> bool {
     matches!(status, 408 | 429 | 500..)
 }
 
-/// Returns a random wait. The first wait of `object_store` always has the same length.
+/// Returns a random wait. It is added to the wait that the server requests, because the first wait of `object_store`
+/// always has the same length.
 pub(crate) fn random_wait() -> Duration {
     let random = RandomState::new().hash_one(0) >> 32;
     FIRST.mul_f64(random as f64 / f64::from(u32::MAX))

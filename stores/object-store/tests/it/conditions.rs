@@ -69,7 +69,7 @@ fn a_server_that_ignores_conditions_does_not_have_them() {
     store.set(&key("k"), b"1".into()).unwrap();
 }
 
-/// Old servers answer 501 to headers that they do not know.
+/// An old server answers 501 to the headers of conditions, which it does not know.
 #[test]
 fn a_server_that_does_not_know_conditions_does_not_have_them() {
     let faults = |asked: &Request| {
@@ -82,7 +82,8 @@ fn a_server_that_does_not_know_conditions_does_not_have_them() {
     assert!(matches!(error, StoreError::NotSupported { .. }), "{error}");
 }
 
-/// The answer to a write that was applied is lost. Its repetition is refused, but the value is there.
+/// The answer to a write that was applied is lost. The store repeats the write, which is refused, and finds that the
+/// value is there.
 #[test]
 fn a_write_whose_answer_is_lost_has_succeeded() {
     for fault in [Fault::ApplyAndRefuse(500), Fault::ApplyAndRefuse(503), Fault::ApplyAndClose] {
@@ -113,7 +114,7 @@ fn a_write_that_fails_before_it_is_applied_is_repeated() {
     }
 }
 
-/// Some writes fail before or after they are applied.
+/// Appends words with many writers to one value of a server that fails some writes, before or after it applies them.
 #[test]
 fn thirty_two_writers_lose_nothing_although_answers_are_lost() {
     const WRITERS: usize = 32;
@@ -143,7 +144,8 @@ fn thirty_two_writers_lose_nothing_although_answers_are_lost() {
     let text = String::from_utf8(text).unwrap();
     let mut found: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
     found.sort();
-    // A writer whose answer was lost, and whose value was replaced before it asked again, has repeated its change.
+    // A word may occur twice: if the answer to a write is lost, and another writer replaces the value, the first writer
+    // appends its word again.
     found.dedup();
     let all = (0..WRITERS).flat_map(|writer| (0..CHANGES).map(move |number| format!("{writer}.{number}")));
     let mut wanted: Vec<_> = all.collect();

@@ -104,7 +104,7 @@ fn redirects_are_followed_as_the_option_allows() {
     }
 }
 
-/// Opens a store on the server that repeats failed requests for a second.
+/// Opens a store on the server. It repeats failed requests for at most one second.
 fn impatient(server: &Server) -> std::sync::Arc<dyn zarr_spec::store::Store> {
     let url = server.url();
     let url = url.as_str();
@@ -128,7 +128,7 @@ fn a_server_that_always_fails_is_an_error_after_the_deadline() {
     }
 }
 
-/// Clients that repeat their requests at the same time would be refused again.
+/// The store repeats requests at random times: a server would refuse them again if they came together.
 #[test]
 fn repetitions_are_spread_in_time() {
     let begun = Instant::now();
@@ -197,7 +197,8 @@ fn a_pause_until_a_date_follows_the_clock_of_the_server() {
     assert!(begun.elapsed() >= Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
-/// Each connection is closed after three bytes. The rest is requested with a range, as long as the ETag is the same.
+/// The server closes each connection after three bytes. The store requests the rest with a range, as long as the ETag
+/// is the same.
 #[test]
 fn a_value_that_is_cut_off_again_and_again_is_complete() {
     let server = Server::start(|asked| Reply { cut: Some(3), ..value(asked, b"0123456789") });

@@ -50,7 +50,7 @@ pub(super) fn read(
             Some(0) => page.first_version(budget, &dictionary, cells)?,
             Some(2) => dictionary = page.dictionary(budget)?,
             Some(3) => page.second_version(budget, &dictionary, cells)?,
-            // An index page.
+            // An index page does not contain values.
             _ => {}
         }
     }

@@ -162,7 +162,7 @@ fn what_else_is_in_an_archive_stays() {
     }
 }
 
-/// A process that is killed leaves the files as they are at any moment before the commit.
+/// Copies the files before the commit: a process that is killed leaves them in this state.
 #[test]
 fn a_crash_leaves_the_old_archive_and_the_next_change_removes_the_rest() {
     let (_folder, path) = place();
