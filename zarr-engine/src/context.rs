@@ -281,8 +281,9 @@ impl Context {
         Self { store_empty_chunks: true, ..self }
     }
 
-    /// Refuses to change stored values in stores without conditional writes, in which another program that writes at
-    /// the same time may lose or undo the change. By default, the hierarchy only gets a warning about such a change.
+    /// Refuses to change stored values in stores without conditional writes. In these stores, another program that
+    /// writes at the same time may lose or undo the change. By default, the hierarchy only gets a warning about such a
+    /// change.
     #[must_use]
     pub fn with_required_conditions(self) -> Self {
         Self { requires_conditions: true, ..self }

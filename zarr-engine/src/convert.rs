@@ -57,7 +57,8 @@ pub fn convert_metadata(
     registry: &Registry,
 ) -> Result<ArrayMetadata, Error> {
     let conversion = Conversion { source, target, registry, reading: &Reading::new(Mode::Lenient) };
-    // Arrays of the draft may belong to generation A, which is never written.
+    // Arrays of the draft may belong to generation A, which is never written: their metadata change even if the format
+    // stays the same.
     if source.format == target && (target != Format::V3Draft || draft::array_document(source).is_ok()) {
         return conversion.strictly();
     }

@@ -24,7 +24,7 @@ pub use typed::{ReadElement, WriteElement};
 #[derive(Debug)]
 pub struct ElementArray {
     shape: Vec<u64>,
-    /// The product of `shape`, which was checked when the memory was allocated.
+    /// The product of `shape`. It was checked for overflow when the memory was allocated.
     count: usize,
     data_type: Arc<dyn DataType>,
     bytes: Bytes,

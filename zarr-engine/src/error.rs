@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Small results are faster, because they are moved several times for each chunk.
+    /// The results of operations must be small, because they are moved several times for each chunk.
     #[test]
     fn results_of_operations_are_small() {
         let words = |size: usize| size.div_ceil(size_of::<usize>());

@@ -286,7 +286,7 @@ mod tests {
         });
         let panic = panic::catch_unwind(work).unwrap_err();
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"number 20"));
-        // The panic has released its permit and its processor.
+        // The call that panicked has released its permit and its processor.
         let state = io_budget.state.lock().unpoisoned();
         assert_eq!((state.computing, state.rooms, state.bytes), (0, 0, 0));
     }

@@ -13,7 +13,7 @@ pub(crate) use nodes::{Hold, NodeGuard, NodeLocks};
 
 use crate::unpoisoned::Unpoisoned;
 
-/// The lock types that [`nodes`] uses. Its model in `tests/it.rs` uses other ones.
+/// The lock types that [`nodes`] uses. The model of these locks in `tests/it.rs` uses other types.
 mod sync {
     pub(super) use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 }
@@ -149,7 +149,7 @@ mod tests {
             assert!(goes_on.join().unwrap());
             is_over.store(true, Ordering::SeqCst);
             drop(claim);
-            // The thread may also come too late to wait.
+            // The result is not checked: the thread does not wait if it claims the chunk only after the release.
             let _waited = waits.join().unwrap();
         });
         assert!(claims.chunks.lock().unpoisoned().is_empty());

@@ -153,8 +153,8 @@ pub(crate) fn decode_range(
     run(pipeline, encoded, stages, Goal::Range(range), bounds)
 }
 
-/// Returns the cause of an error of a codec that wrote to `output`. Codecs cannot distinguish its limit from a lack of
-/// memory.
+/// Returns the cause of an error of a codec that wrote to `output`. Codecs cannot distinguish the limit of `output`
+/// from a lack of memory.
 pub(crate) fn why(output: &Output<'_>, error: CodecError) -> CodecError {
     output.out_of_memory().map_or(error, |size| CodecError::OutOfMemory { size })
 }

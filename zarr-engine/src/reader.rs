@@ -110,7 +110,7 @@ impl StoredArray {
             let requests = chunk.requests;
             let Some(bytes) = value else { return self.fill(index, requests, OutputState::Fresh) };
             let pipeline = self.pipeline(index, shape)?;
-            // The caller holds the encoded value, so it needs no further memory.
+            // The caller holds the encoded value, so the value needs no further memory.
             let needing = Needing { chunk: index, pipeline: &pipeline, encoded: Some(0) };
             let need = |allowance| self.need_of_decoding(&pipeline, requests, allowance);
             self.with_memory(needing, need, |scratch, _| {

@@ -16,7 +16,7 @@ thread_local! {
 
 #[derive(Debug)]
 pub(crate) struct RequestLimit {
-    /// `None` if there is no limit.
+    /// The maximum number of concurrent requests; `None` for no limit.
     limit: Option<usize>,
     taken: Mutex<usize>,
     waiting: AtomicUsize,

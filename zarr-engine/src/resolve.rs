@@ -39,7 +39,7 @@ pub(crate) struct Resolved {
     pub(crate) fill_is_undefined: bool,
     pub(crate) fallback: Option<UsedFallback>,
     pub(crate) store: Arc<dyn Store>,
-    /// The dimension names from an extension. They take precedence over those of the document.
+    /// The dimension names from an extension. They take precedence over the names in the document.
     pub(crate) extension_names: Option<Vec<Option<String>>>,
 }
 
@@ -206,7 +206,7 @@ impl<'a> Resolving<'a> {
         Ok(CreatedType { data_type, byte_order, fallback: None })
     }
 
-    /// Checks that fallbacks have the same size as the type, if both sizes are known (D3-DTX-09).
+    /// Checks that fallbacks have the same size as the type that they replace, if both sizes are known (D3-DTX-09).
     fn check_fallback_sizes(
         &self,
         document: &DataTypeDocument,

@@ -13,7 +13,7 @@ use crate::elements::ElementArray;
 use crate::error::Error;
 use crate::selection::Selection;
 
-/// Maximum size in bytes of the elements of a batch, unless it is a single selection.
+/// Maximum size in bytes of the elements of a batch of several selections.
 const BATCH_SIZE: u64 = 32 << 20;
 
 /// The elements of a batch take at most the memory budget divided by this number.

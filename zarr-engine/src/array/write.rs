@@ -47,7 +47,7 @@ impl Array {
 
     pub(super) fn checked_source<'b>(&self, bytes: &'b [u8], count: usize) -> Result<Source<'b>, Error> {
         let source = self.source(bytes, count)?;
-        // Codecs check elements of variable size themselves.
+        // Only elements of fixed size are checked here: codecs check elements of variable size themselves.
         if count > 0 && matches!(source, Source::Fixed(_)) {
             self.data_type().check(bytes).map_err(|invalid| Error::Elements(invalid.to_string()))?;
         }
@@ -200,7 +200,7 @@ impl Array {
     ) -> Result<(), Error> {
         type_matches::<T>(&**self.data_type())?;
         let given: Vec<u64> = values.shape().iter().map(|&length| length as u64).collect();
-        // Another handle may have changed the other dimensions.
+        // Another handle may have changed the lengths of the other dimensions, so this is called with the stored shape.
         let check = |shape: &[u64]| {
             let fits = |(number, (given, length))| number == dimension || given == length;
             if given.len() == shape.len() && given.iter().zip(shape).enumerate().all(fits) {

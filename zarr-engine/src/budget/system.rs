@@ -96,7 +96,8 @@ impl<'m> Mount<'m> {
         Some(Self { root, place, kind, options: after.nth(1)? })
     }
 
-    /// Returns whether this is a mount of control groups: of version 2, or of this controller in version 1.
+    /// Returns whether this is a mount of control groups: of version 2 if `controller` is `None`, otherwise of this
+    /// controller in version 1.
     fn is_of(&self, controller: Option<&str>) -> bool {
         match controller {
             None => self.kind == "cgroup2",

@@ -218,7 +218,7 @@ fn object_codec(array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
             }
         })
     });
-    // A codec of elements that may be missing has parameters without defaults.
+    // A codec of elements that may be missing has parameters without defaults, so its name is not enough.
     let is_plain = array.data_type.optional().is_none();
     let by_name = || in_format(Format::V3).map(|document| CodecEntry::new(document.identifier, Value::Null));
     of_objects.or_else(|| by_name().filter(|_| is_plain)).ok_or_else(|| {

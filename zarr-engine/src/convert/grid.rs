@@ -25,8 +25,8 @@ impl Conversion<'_> {
         Ok(self.grid()?.largest_chunk().iter().map(|&length| length.max(1)).collect())
     }
 
-    /// Returns the document of the same grid in the target format, if that supports the grid. Every format supports the
-    /// regular grid.
+    /// Returns the document of the same grid in the target format, if the format supports the grid. Every format
+    /// supports the regular grid.
     pub(super) fn kept_grid(&self) -> Option<ExtensionDocument> {
         let Self { source, target, registry, reading } = *self;
         let document = &source.chunk_grid;

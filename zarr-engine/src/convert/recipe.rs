@@ -13,7 +13,7 @@ use zarr_spec::{
 use super::members::{invalid, not_in_format, unknown};
 use crate::error::Error;
 
-/// The v3 names of codecs that correspond to other members in other formats.
+/// The v3 names of codecs. Other formats have other members of the document instead of these codecs.
 pub(crate) const BYTES: &str = "bytes";
 const TRANSPOSE: &str = "transpose";
 

@@ -8,7 +8,7 @@ use super::swap::ByteSwap;
 /// Safety: all elements are valid for reads from the source and writes to the destination.
 pub(super) type Elements = unsafe fn(*const u8, *mut u8, inner: Dimension, outer: Dimension);
 
-/// Returns the kernel for elements of `element_size` bytes; `None` if there is none of that size and swap.
+/// Returns the kernel for elements of `element_size` bytes; `None` if no kernel supports this size and swap.
 pub(super) fn kernel(element_size: usize, swap: ByteSwap<'_>) -> Option<Elements> {
     Some(match (element_size, swap) {
         (1, ByteSwap::None) => elements::<u8, 0>,

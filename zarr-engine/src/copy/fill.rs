@@ -107,7 +107,7 @@ unsafe fn fill_rows(level: Level, element: &[u8], bytes: usize, outer: &[Dimensi
     let ends = kernels::rows(level, size, ByteSwap::None, rest, false);
     walk(outer, |_, to| {
         let to = destination.wrapping_offset(to);
-        // SAFETY: the number of bytes of one row, from a block that has at least that number.
+        // SAFETY: this writes the bytes of one row, and reads only bytes of the block that were written.
         unsafe {
             rows.copy(block, to, blocks);
             if rest > 0 {
@@ -129,6 +129,6 @@ pub(crate) fn all_equal(element: &[u8], bytes: &[u8]) -> bool {
     if size == 0 || !bytes.len().is_multiple_of(size) || !bytes.starts_with(element) {
         return false;
     }
-    // Each element equals the one before it.
+    // The slices are equal if each element equals the element before it.
     bytes[size..] == bytes[..bytes.len() - size]
 }

@@ -52,7 +52,7 @@ impl Rows<'_> {
     /// but if bytes are swapped, each row may be exactly at its source.
     #[inline]
     pub(super) unsafe fn copy(&self, source: *const u8, destination: *mut u8, rows: Dimension) {
-        // SAFETY: the caller's promise is that of the kernel. `kernels` chose one that this machine can run.
+        // SAFETY: the caller promises what the kernel requires, and `kernels` chose a kernel that this machine can run.
         unsafe { (self.kernel)(self, source, destination, rows) };
     }
 }

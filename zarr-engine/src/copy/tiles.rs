@@ -36,7 +36,8 @@ pub(super) unsafe fn copy(
     let (across, others, count) = take_shortest(inner, outer);
     let others = &others[..count];
     let plan = Plane::new(level, element_size, swap, streaming, inner, across);
-    // SAFETY: the same elements, plane by plane.
+    // SAFETY: this copies the elements of `inner` and `outer`, plane by plane. They are in bounds by this function's
+    // contract.
     walk(others, |from, to| unsafe {
         plan.copy(source.wrapping_offset(from), destination.wrapping_offset(to));
     });

@@ -79,7 +79,7 @@ pub struct OtherFormat {
 pub struct NotUnderstood {
     /// The path of the array.
     pub path: NodePath,
-    /// The key of its document.
+    /// The key of the array's document.
     pub key: String,
     /// All problems with the metadata.
     pub problems: Vec<Problem>,
@@ -97,7 +97,7 @@ pub struct ChunkError {
     pub path: NodePath,
     /// The index of the chunk in the chunk grid.
     pub index: Vec<u64>,
-    /// The key of its value.
+    /// The key of the chunk's value.
     pub key: String,
     /// The index of the inner chunk in its shard, if an inner chunk failed.
     pub inner: Option<Box<[u64]>>,
@@ -136,7 +136,7 @@ pub struct OverBudget {
     pub path: NodePath,
     /// The index of the chunk in the chunk grid.
     pub index: Vec<u64>,
-    /// The key of its value.
+    /// The key of the chunk's value.
     pub key: String,
     /// The required memory in bytes; `None` if it is known only after decoding.
     pub needed: Option<u64>,

@@ -27,7 +27,7 @@ pub(crate) fn produce_and_store<T: Send, E: Send>(
     thread::scope(|scope| {
         let queue = &queue;
         let _end = End(queue);
-        // The queue holds the error or panic that ended it.
+        // This result is ignored, because the queue holds the error or panic that ended the work.
         let _ended: Result<(), ()> = each(count, makers, |number| {
             let item = make(number).map_err(|error| queue.stop(Stop::Error(error)))?;
             if queue.put(item)? == SenderState::Missing

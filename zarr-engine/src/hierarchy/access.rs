@@ -114,7 +114,8 @@ impl Access {
         }
     }
 
-    /// Locks the consolidated metadata of this store against other changes. Locks of nodes must be acquired before.
+    /// Locks the consolidated metadata of this store against other changes. Locks of nodes must be acquired before this
+    /// lock.
     pub(super) fn lock_consolidated(&self) -> Option<MutexGuard<'_, ()>> {
         self.context.node_locks.lock_consolidated(hash(&self.location))
     }

@@ -162,7 +162,7 @@ impl Draft {
         access.set(key, self.encoding.encode(&document))
     }
 
-    /// Like [`Self::write`], for a document that must not exist.
+    /// Like [`Self::write`], for a document that must not exist yet.
     fn write_new(
         &self,
         access: &Access,

@@ -41,7 +41,7 @@ struct EraseSet {
     /// are erased.
     documents: [Vec<Key>; 3],
     rest: Rest,
-    /// The documents that exist; the node may lack some of those in `documents`.
+    /// The keys of the documents that exist. `documents` may contain further keys.
     found: Vec<Key>,
     left: Vec<Key>,
 }
@@ -145,7 +145,8 @@ fn documents_outside(access: &Access, own: &[Key], prefixes: &[Prefix]) -> Resul
     Ok(found)
 }
 
-/// Returns consolidated metadata of v2, then the documents of the node itself, then those below it from the top down.
+/// Returns consolidated metadata of v2, then the documents of the node itself, then the documents of the nodes below it
+/// from the top down.
 fn in_order(own: Vec<Key>, documents: Vec<Key>) -> [Vec<Key>; 3] {
     let is_copy = |key: &Key| key.name() == ".zmetadata";
     let (copies, mut below): (Vec<Key>, Vec<Key>) = documents.into_iter().partition(is_copy);

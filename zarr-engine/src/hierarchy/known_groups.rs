@@ -35,7 +35,7 @@ struct Tree {
     groups: Vec<HashMap<String, usize>>,
 }
 
-/// The state of the context in which something was checked: the number of its changes until then.
+/// The state of a context at the time of a check: the number of changes until then.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct State(u64);
 

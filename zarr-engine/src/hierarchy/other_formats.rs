@@ -62,7 +62,7 @@ fn other_format(access: &Access, format: Format, key: &Key) -> Result<Option<Str
         return Ok(None);
     }
     let Some(bytes) = access.get(key)? else { return Ok(None) };
-    // A document that cannot be read still belongs to a format.
+    // A document that cannot be parsed may belong to either of two formats.
     let document = access.parse(key, &bytes, DocumentKind::V3).ok();
     Ok(Some(match document.and_then(|document| identify(&document).ok()) {
         Some(Identified::V3) => Format::V3.to_string(),

@@ -27,7 +27,7 @@ impl Hierarchy {
             found => return found,
         }
         match self.create_group(&path, Object::new()) {
-            // Another thread may have created it meanwhile.
+            // Another thread may have created the group meanwhile.
             Err(error @ Error::InTheWay { .. }) => self.group(&path).map_err(|_| error),
             created => created,
         }

@@ -169,7 +169,7 @@ pub(super) fn in_the_way(path: &NodePath, reason: impl Into<String>) -> Error {
     InTheWay { path: path.clone(), reason: reason.into() }.into()
 }
 
-/// Returns the error for a node that cannot be created because another one exists at its path.
+/// Returns the error for a node that cannot be created because another node exists at its path.
 pub(super) fn exists_already(path: &NodePath, kind: EntryKind) -> Error {
     in_the_way(path, format!("{} already exists", kind.name()))
 }

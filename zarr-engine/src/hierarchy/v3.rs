@@ -229,7 +229,7 @@ impl FormatRules for V3 {
 }
 
 fn consolidated(access: &Access, document: &Value) -> Option<BTreeMap<NodePath, Value>> {
-    // Opening the root returns the error.
+    // An error in the document is returned when the root is opened.
     let Ok(NodeMetadata::Group(group)) = parse(access, &NodePath::root(), document) else { return None };
     // Parsing has already warned about invalid paths.
     let nodes = group

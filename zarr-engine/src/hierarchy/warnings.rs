@@ -35,8 +35,8 @@ impl Warning {
         Self { node: Some(path.clone()), document, text: text.into() }
     }
 
-    /// Returns whether both report the same fault, which may be found by parsing a document and again by opening its
-    /// node.
+    /// Returns whether both warnings report the same fault. Parsing a document may find a fault, and opening its node
+    /// may find it again.
     fn is_same(&self, other: &Self) -> bool {
         let is_same_place = match (&self.document, &other.document) {
             (Some(one), Some(other)) => one == other,

@@ -130,7 +130,7 @@ mod tests {
         let (memory, is_zero) = kept.get(90_000).unwrap();
         assert_eq!((memory.len(), memory.as_ptr(), is_zero), (90_000, start, false));
         drop(memory);
-        // One size is too large; the other is less than half of the piece.
+        // The pooled piece is too small for the first request, and more than twice as large as the second one.
         assert!(kept.get(100_001).unwrap().1);
         assert!(kept.get(49_999).unwrap().1);
     }

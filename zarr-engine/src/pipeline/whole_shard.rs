@@ -192,8 +192,8 @@ fn place(index: &[usize], strides: &[usize]) -> usize {
     index.iter().zip(strides).map(|(i, stride)| i * stride).sum()
 }
 
-/// The counts and strides for copies between an inner chunk and its shard in C order. All inner chunks of a shard have
-/// the same ones.
+/// The counts and strides for copies between an inner chunk and its shard in C order. They are the same for all inner
+/// chunks of a shard.
 #[derive(Debug)]
 struct InnerGeometry {
     /// The size of an element in bytes; 1 if it is variable.

@@ -65,7 +65,7 @@ impl StoredArray {
             }
             match claims.claim(hash) {
                 Claiming::Claimed(claim) => {
-                    // Another thread may have added it meanwhile.
+                    // Another thread may have added the chunk meanwhile.
                     return match cache.find(number) {
                         Some(decoded) => Claimed::Cached(decoded),
                         None => Claimed::Absent { _claim: Some(claim) },

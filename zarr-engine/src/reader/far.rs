@@ -33,7 +33,7 @@ const BATCH: usize = 1 << 16;
 #[derive(Default)]
 pub(super) struct Batch<'r> {
     pub(super) jobs: Vec<Job<'r>>,
-    /// The values of the shards among these chunks.
+    /// The values of those chunks that are shards.
     shards: Vec<Arc<ShardValue<'r>>>,
     /// Chunks to read one by one, because they exceed the memory budget of a batch or their expected size.
     pub(super) alone: Vec<(usize, OutputState)>,

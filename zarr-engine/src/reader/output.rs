@@ -123,7 +123,7 @@ enum Destination<'a> {
 /// The content of the output of a chunk before it is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputState {
-    /// The same as when the read began: zeros, if the region is known to be zero.
+    /// The output has not changed since the read began: it is zero, if the region is known to be zero.
     Fresh,
     Written,
 }

@@ -151,7 +151,8 @@ impl<'p> SubsetPart<'p> {
     }
 }
 
-/// Copies the requested elements of a chunk to the outputs. `elements` are its bytes from `skipped` on.
+/// Copies the requested elements of a chunk to the outputs. `elements` are the bytes of the chunk from offset `skipped`
+/// on.
 fn place(
     pipeline: &Pipeline,
     skipped: usize,

@@ -85,7 +85,7 @@ impl<'r> Read<'r> {
             Outcome::Done => Ok(Vec::new()),
             Outcome::TooLarge => Ok(vec![Job::Index(Arc::clone(shard))]),
             Outcome::Index(Some(index)) => self.open(Arc::clone(shard), index, false),
-            // The cached inner chunks belong to a shard that was erased meanwhile.
+            // Only if no inner chunk was cached: cached inner chunks would belong to a shard that was erased meanwhile.
             Outcome::Index(None) if shard.nothing_cached => {
                 self.fill_chunk(shard.value.number, shard.value.state).map(|()| Vec::new())
             }

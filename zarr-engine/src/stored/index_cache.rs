@@ -113,7 +113,8 @@ impl StoredArray {
         }
     }
 
-    /// Caches the index of an inner chunk with the index of its shard, if that is cached and the size limit allows it.
+    /// Caches the index of an inner chunk with the index of its shard, if the index of the shard is cached and the size
+    /// limit allows it.
     pub(crate) fn cache_nested_index(
         &self,
         index: &[u64],

@@ -200,7 +200,7 @@ fn documents_below(access: &Access, level: &[NodePath]) -> Result<Vec<(NodePath,
         }
         let document = match document {
             Some(document) => document,
-            // Reading it again returns the error.
+            // Reading the document again returns the error.
             None => stored(access, &path)?.unwrap_or(Value::Null),
         };
         parse(access, &path, &document)?;
