@@ -333,7 +333,7 @@ mod tests {
         let old = workspace();
         let before = tidy::findings(&old).unwrap();
         for kind in Kind::names() {
-            // At the beginning, in the middle and at the end of its family.
+            // The plugin is added at the beginning, in the middle and at the end of its family.
             for name in ["aaa", "new-one", "zzz"] {
                 let kind: Kind = kind.parse().unwrap();
                 let own = PAGES.iter().find(|(other, ..)| *other == kind).filter(|_| name != "zzz");

@@ -1,4 +1,5 @@
-//! The workspace that the manifests describe. They are read directly, so checks also work on a tree that `cargo` refuses.
+//! The workspace that the manifests describe. The manifests are read directly, so checks also work on a tree that
+//! `cargo` refuses.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,7 +141,7 @@ impl Workspace {
         renamed(value).or_else(inherited).unwrap_or_else(|| key.to_owned())
     }
 
-    /// Returns every dependency of `member`, including those of single targets.
+    /// Returns every dependency of `member`, including dependencies of single targets.
     pub(crate) fn dependencies(&self, member: &Member) -> Vec<Dependency> {
         let mut found = Vec::new();
         let per_target = member.manifest.get("target").and_then(Value::as_table);

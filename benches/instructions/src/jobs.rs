@@ -14,12 +14,12 @@ use crate::{Failure, Job};
 
 type Make = fn() -> Result<Box<dyn Job>, Failure>;
 
-/// The length of the array of kernel jobs in each dimension. It has one chunk.
+/// The length of the array of kernel jobs in each dimension. The array has one chunk.
 const CUBE: u64 = 64;
 
 /// All jobs by name.
 pub(crate) const ALL: &[(&str, Make)] = &[
-    // The chunks are small and missing, so the cost is that of planning.
+    // The chunks are small and missing, so that most instructions are for planning.
     ("plan/4096-missing-chunks", || Read::missing(4, 0, "...")),
     ("copy/rows", || Read::cube(Codecs::Uncompressed, "1:63, 1:63, 3:61")),
     ("copy/rows-swapped", || Read::cube(Codecs::BigEndian, "1:63, 1:63, 3:61")),
@@ -182,7 +182,7 @@ fn positions(selection: &Selection, shape: &[u64]) -> Result<Vec<usize>, Failure
 struct Write {
     array: Array,
     elements: Vec<u8>,
-    /// The number of chunks that are stored afterwards.
+    /// The number of chunks that are stored after a run.
     stored: usize,
 }
 

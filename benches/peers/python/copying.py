@@ -39,7 +39,7 @@ class Copying:
     def with_cubed(self):
         import cubed
 
-        # Its documentation recommends uncompressed intermediate data in local stores.
+        # The documentation of Cubed recommends uncompressed intermediate data in local stores.
         spec = cubed.Spec(
             work_dir=self.scratch,
             allowed_mem=self.memory,

@@ -35,7 +35,7 @@ class Case:
     def __init__(self, members):
         self.operation = members["operation"]
         self.folder = Path(members["folder"])
-        # The same hierarchy in a remote store, if it is read from there.
+        # The location of the hierarchy in a remote store, if the case uses the store instead of the folder.
         self.far = members.get("far")
         self.document = members.get("document")
         self.elements = members.get("elements")
@@ -141,7 +141,7 @@ def forget_peak():
 
 
 def give_back():
-    """Return the free memory of the allocator to the system. Otherwise its reuse would not be counted."""
+    """Return the free memory of the allocator to the system. Otherwise, reused memory would not be counted."""
     gc.collect()
     try:
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""xarray with its own engine for Zarr, or with that of the Python package. It opens data sets."""
+"""xarray with its own engine for Zarr, or with the engine of the Python package. It opens data sets."""
 
 import importlib.metadata
 import json

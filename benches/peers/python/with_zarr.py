@@ -22,7 +22,7 @@ PIPELINES = {
 
 class Program:
     def __init__(self, name, threads):
-        # Not `async.concurrency`: requests beyond the number of threads wait for the file system, not for the processor.
+        # `async.concurrency` is not set: its requests wait for the file system, not for the processor.
         settings = {"threading.max_workers": threads, "codec_pipeline.max_workers": threads}
         self.name, self.version = name, zarr.__version__
         if pipeline := PIPELINES[name]:
@@ -54,7 +54,7 @@ class Program:
             return str(case.folder)
         zarr.config.set({"async.concurrency": case.far["requests"]})
         if self.name == "zarr-python-zarrs":
-            # Its threads wait for the store. They use the same number of processors as the other programs.
+            # The threads of zarrs wait for the store. They run on the same number of processors as the other programs.
             zarr.config.set({"threading.max_workers": case.far["requests"]})
         return object_store(case.far)
 

@@ -66,7 +66,7 @@ class Program:
             found = checksum(elements, found)
         return total, found
 
-    # It cannot read several parts in one call.
+    # zarrista cannot read several parts in one call.
     do_boxes_at_once = do_boxes
 
     def do_open(self, case):

@@ -68,7 +68,7 @@ impl Case {
         Self { name: format!("{}{ONE_THREAD}", case.name), threads: 1, ..case }
     }
 
-    /// Returns the number of threads of the floor. Chunks that are read one by one are decoded one by one.
+    /// Returns the number of threads of the floor. If chunks are read one by one, the floor decodes them on one thread.
     pub(crate) fn threads_of_floor(&self) -> usize {
         if self.operation == "chunks" { 1 } else { self.threads }
     }
@@ -290,7 +290,8 @@ fn growth(sizes: Sizes) -> Vec<Case> {
     for (name, title, grid) in grids.into_iter().take(if sizes.is_quick { 2 } else { 4 }) {
         let dataset = datasets::many(name, grid);
         cases.push(Case::new(&dataset, "read", &format!("{title}, read")));
-        // The output of all programs must exist at the same time for the check, which is too much for a million chunks.
+        // For the check, the output of all programs must exist at the same time. A million chunks for each program are
+        // too many.
         if grid != [100; 3] {
             cases.push(Case::new(&dataset, "write", &format!("{title}, write")));
         }

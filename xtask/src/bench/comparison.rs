@@ -44,7 +44,7 @@ const SLOW: f64 = 60.0;
 /// Like [`SLOW`], for growth cases, whose times differ by a factor of ten from case to case.
 const SLOW_GROWTH: f64 = 10.0;
 
-/// The size in bytes from which on the free space is checked.
+/// The free space is checked for arrays of at least this size in bytes.
 const LARGE: u64 = 1 << 30;
 
 /// A running comparison.
@@ -416,7 +416,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// Lets another program read the output of this one from the files.
+    /// Lets another program read the output of `writer` from the files.
     fn read_back(&mut self, case: &Case, writer: Program, outcome: Outcome) -> Result<Outcome, String> {
         let operation = if case.operation == "create" { "open" } else { "read" };
         let read =
@@ -452,7 +452,7 @@ impl Comparison {
         Ok(outcome)
     }
 
-    /// Returns the reason why a large array does not fit into the folder, if it does not.
+    /// Returns the reason why a large array does not fit into the folder; `None` if it fits.
     fn no_room(&self, case: &Case) -> Option<String> {
         let dataset = &case.dataset;
         let copies = match case.operation {

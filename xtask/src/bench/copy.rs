@@ -31,7 +31,7 @@ const CODEC: &str = r#"zstd:{"level":3}"#;
 /// The codec of the lower bound. It differs from the codec of the source, so that chunks are decoded and encoded.
 const OTHER_CODEC: &str = r#"zstd:{"level":3,"checksum":true}"#;
 
-/// The operations of these rows.
+/// The operations of rows that run whole programs.
 const OPERATIONS: [&str; 6] = ["copy", "rechunk", "merge", "verify", "digest", "hash"];
 
 /// Returns whether a row runs whole programs.

@@ -163,7 +163,8 @@ fn in_shards(name: &'static str, shape: Vec<u64>, shards: Vec<u64>, inner: Vec<u
     }
 }
 
-/// Returns the shape of arrays in the remote store. They have half the elements, because requests take long.
+/// Returns the shape of arrays in the remote store. They have half the elements of local arrays, because requests take
+/// long.
 fn far_shape(sizes: Sizes) -> Vec<u64> {
     [256, 512, 512].map(|length| sizes.length(length)).to_vec()
 }

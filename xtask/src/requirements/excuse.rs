@@ -10,11 +10,11 @@ pub(super) struct Excuse {
     pub(super) note: String,
 }
 
-/// The reasons. A requirement that is not implemented yet is open, not excused.
+/// The reasons of excuses. A requirement that is not implemented yet is open, not excused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Reason {
-    /// The requirement concerns another program and has no consequence for this one.
+    /// The requirement concerns another program and has no consequence for this program.
     OtherProgram,
     /// The requirement is advice that a program cannot follow or violate.
     Advisory,

@@ -5,7 +5,7 @@ use crate::workspace::{Member, Workspace};
 
 /// The members that a member may depend on.
 enum Allowed {
-    /// Only the first list; tests may also use the second list.
+    /// Only the members in the first list; tests may also use the members in the second list.
     Only(&'static [&'static str], &'static [&'static str]),
     /// All members except those in these folders.
     AllBut(&'static [&'static str]),

@@ -25,7 +25,7 @@ const BEFORE_NOUNS: &[&str] =
 /// The words after `no` in comparisons such as `is no longer`.
 const COMPARISONS: &[&str] = &["longer", "more", "less", "fewer"];
 
-/// `as` follows `as many` within this number of words.
+/// In comparisons, `as` follows `as many` within this number of words.
 const REACH_OF_AS: usize = 6;
 
 /// The first words of noun clauses.
@@ -204,7 +204,7 @@ impl Text<'_> {
         self.word_after(at).is_some_and(|word| COMPARISONS.contains(&word))
     }
 
-    /// Returns whether `as` follows in the same sentence.
+    /// Returns whether `as` follows word `at` in the same sentence.
     fn has_as_after(&self, at: usize) -> bool {
         let near = (at..self.words.len()).take(REACH_OF_AS);
         let mut in_sentence = near.take_while(|place| self.words[place - 1].end < End::Sentence);

@@ -45,7 +45,8 @@ struct EdgeKind {
     kind: Option<String>,
 }
 
-/// Prints which dependencies require the newest compiler, and reports those that require a newer one than declared.
+/// Prints which dependencies require the newest compiler, and reports dependencies that require a newer compiler than
+/// declared.
 pub(super) fn check(workspace: &Workspace) -> Result<Measurement, String> {
     let declared = workspace.manifest.get("workspace").and_then(|it| it.get("package"));
     let declared = declared.and_then(|package| package.get("rust-version")).and_then(Value::as_str);

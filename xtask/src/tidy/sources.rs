@@ -45,7 +45,7 @@ const UNFINISHED: &[&str] = &["todo!(", "unimplemented!(", "#[ignore"];
 const MACHINE_PATHS: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/tmp/bash", "_jobs"), concat!("/fa", "rm/")];
 
-/// The number of lines from which on a file should be split.
+/// A file with more than this number of lines should be split.
 const LONG_FILE: usize = 500;
 
 /// Lists with an entry for each plugin, which are easier to read as one file.
@@ -123,7 +123,8 @@ pub(super) fn length(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// The maximum number of lines of `zarr-spec/src`, including tests and comments. Every plugin author depends on it.
+/// The maximum number of lines of `zarr-spec/src`, including tests and comments. Every plugin author depends on this
+/// crate.
 const CONTRACT_LINES: usize = 7500;
 
 /// Checks that the crate of the contracts stays small enough to be read.

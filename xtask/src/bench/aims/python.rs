@@ -6,10 +6,10 @@ use crate::bench::report::{CaseReport, Outcome, Report};
 const DIRECT: &str = "zarr-kit-python";
 const PIPELINE: &str = "zarr-python-zarr-kit";
 
-/// The programs in Python that the direct API is compared with.
+/// The programs in Python that the direct API of the package is compared with.
 const PEERS: [&str; 5] = ["tensorstore", "zarr-python", "zarr-python-fused", "zarr-python-zarrs", "zarrista"];
 
-/// The codec pipelines that the pipeline is compared with.
+/// The codec pipelines that the codec pipeline of the package is compared with.
 const PIPELINES: [&str; 2] = ["zarr-python-fused", "zarr-python-zarrs"];
 
 /// The maximum factor of the time of the Rust program, in rows of at least `LONG` seconds.
@@ -68,7 +68,7 @@ fn ahead(
     })
 }
 
-/// Compares the time of single elements in the cache with that of the Rust program.
+/// Compares the time of reading single elements from the cache with the time of the Rust program.
 fn elements(report: &Report) -> Option<General> {
     let case = report.cases.iter().find(|case| case.name == "zstd/elements")?;
     // Each element has two bytes.

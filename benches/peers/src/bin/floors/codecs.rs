@@ -84,7 +84,8 @@ struct Kept {
     gzip_decompressor: Option<libdeflater::Decompressor>,
 }
 
-/// Returns the input of the library for each chunk: for all chunks, or only for those that intersect boxes.
+/// Returns the input of the library for each chunk. If the case has boxes, chunks that intersect none of them are left
+/// out.
 fn gathered(case: &Case, codec: &str, chunk: &[u64]) -> Result<Vec<Vec<u8>>, Failure> {
     if case.data_type == "string" {
         return framed_strings(case, chunk);

@@ -91,11 +91,11 @@ fn parts_of_boxes(case: &Case) -> Result<Vec<Part>, Failure> {
     Ok(parts)
 }
 
-/// The number of bytes of one read call. They fit into the second-level cache.
+/// The number of bytes of one read call. This number of bytes fits into the second-level cache.
 const SLAB: usize = 512 << 10;
 
-/// Reads the bytes of each file from the first to the last that a box requests, through a buffer. Copies the number of
-/// requested bytes to new memory.
+/// Reads the bytes of each file from the first to the last that a box requests, through a buffer. Copies as many bytes
+/// to new memory as the box requests.
 fn read_boxes(case: &Case, threads: usize) -> Result<Box<dyn Task>, Failure> {
     let parts = parts_of_boxes(case)?;
     let total = parts.iter().map(|part| part.wanted).sum();
