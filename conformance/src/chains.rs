@@ -122,7 +122,8 @@ pub(crate) fn without_checksum(
     Ok(to.put(bytes)?)
 }
 
-/// Returns the offset of each element of `array` in the input of the steps, or nothing if no element moves.
+/// Returns the offset of each element of `array` in the input of the steps, or an empty list if the steps move no
+/// element.
 fn places(pipeline: &Pipeline, array: &ArrayRepresentation, bytes: usize) -> Vec<usize> {
     let strides = &pipeline.layout.strides;
     if bytes == 0 || strides.is_sorted_by(|one, next| one >= next) {

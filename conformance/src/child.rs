@@ -88,7 +88,8 @@ mod tests {
             let status = std::fs::read_to_string(format!("/proc/{}/stat", started.trim())).ok()?;
             status.rsplit_once(") ")?.1.chars().next()
         };
-        // The process would sleep longer than this. No process waits for it, so it may remain as a zombie.
+        // The process would sleep longer than 30 seconds. A killed process may remain as a zombie, because no other
+        // process waits for it.
         let end = Instant::now() + Duration::from_secs(30);
         while !matches!(state(), None | Some('Z' | 'X')) {
             assert!(Instant::now() < end, "it still sleeps");

@@ -104,8 +104,8 @@ pub fn encoded_side(codec: &Codec, decoded: &ArrayRepresentation) -> ArrayRepres
     }
 }
 
-/// Checks a lossless codec on one chunk. The encoded bytes decode to the same bytes, and decoding fails if the output
-/// is one byte too short. Truncated or flipped bytes never cause a panic or output beyond the limit.
+/// Checks that a lossless codec decodes one encoded chunk to `decoded`, and that decoding fails if the output is one
+/// byte too short. Truncated input and input with flipped bits must never cause a panic or output beyond the limit.
 ///
 /// # Errors
 ///
@@ -181,7 +181,7 @@ pub fn check_damaged(
     Ok(())
 }
 
-/// Xorshift; every run has the same numbers.
+/// A pseudorandom generator (xorshift) that generates the same numbers in every run.
 pub(crate) struct Random(u64);
 
 impl Default for Random {

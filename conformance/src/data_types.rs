@@ -134,7 +134,7 @@ impl Subject {
         let mut text = String::new();
         match self.data_type.print(element, &mut text) {
             Ok(()) => text,
-            // The text gives the reason.
+            // If printing fails, `text` is the reason.
             Err(_) => format!("({text})"),
         }
     }

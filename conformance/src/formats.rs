@@ -14,7 +14,7 @@
 //!
 //! [`Generated`] examples are not stored; they follow from a seed.
 //!
-//! The bytes decide: status 0 does not suffice. See [`Outcome`].
+//! A reader passes only with the right bytes: status 0 does not suffice. See [`Outcome`].
 
 mod examples;
 mod expected;

@@ -164,8 +164,8 @@ impl Targets {
         Ok(seeds.len() + replay(folder, |input| self.run(input))?)
     }
 
-    /// Returns the first target at or after the position that the input names. A new plugin thus changes the target
-    /// of few inputs.
+    /// Returns the target with the smallest hash that is not below the number at the start of the input, or else the
+    /// first target. A new plugin thus changes the target of few inputs.
     fn chosen<'i>(&self, input: &'i [u8]) -> Option<(&Target, &'i [u8])> {
         let (choice, rest) = input.split_first_chunk::<CHOICE>()?;
         let choice = u32::from_be_bytes(*choice);

@@ -5,8 +5,8 @@ use std::slice;
 
 use zarr_spec::{Number, Object, Value};
 
-/// Returns the violations of `schema` by `instance`, nothing if it is valid. An unknown keyword is an error of the
-/// schema.
+/// Returns the violations of `schema` by `instance`; an empty list if the instance is valid. An unknown keyword in the
+/// schema is reported, too.
 #[must_use]
 pub fn problems(schema: &Value, instance: &Value) -> Vec<String> {
     match schema {
@@ -69,7 +69,7 @@ fn has_no_other(schema: &Object, instance: &Value) -> bool {
     instance.as_object().is_none_or(|members| members.keys().all(is_known))
 }
 
-/// Returns the entries of a list; the argument of `type` is a list or a single value.
+/// Returns the entries of `argument` if it is a list, or else `argument` as the only entry: `type` accepts both forms.
 fn list(argument: &Value) -> &[Value] {
     argument.as_array().unwrap_or(slice::from_ref(argument))
 }

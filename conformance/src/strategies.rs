@@ -1,8 +1,8 @@
 //! [`mod@proptest`] strategies for testing plugins and readers: representations, chunks, documents and selections.
 //! They need the feature `proptest`.
 //!
-//! All generated values are valid. They shrink to fewer dimensions, fill values and empty documents. For example, a
-//! round trip of a codec:
+//! All generated values are valid. They shrink to fill values, to empty documents and to fewer dimensions. For example,
+//! a round trip of a codec:
 //!
 //! ```
 //! use proptest::prelude::*;

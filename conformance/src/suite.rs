@@ -169,7 +169,7 @@ pub struct Failure {
 const MOST_FAILURES: usize = 20;
 
 impl Cases {
-    /// Records the result of a case. A known failure is not repeated.
+    /// Records the result of a case. A failure that is already recorded is not added again.
     pub fn check(&mut self, case: impl fmt::Display, result: Result<(), String>) {
         attempt::record(|| format!("after {case}"));
         let Err(what) = result else {
@@ -195,8 +195,8 @@ impl Cases {
         }
     }
 
-    /// Records that a part of the rule cannot be checked on this machine, and why. The rule does not count as passed
-    /// then.
+    /// Records that a part of the rule cannot be checked on this machine, and why. In that case the rule does not count
+    /// as passed.
     pub fn lack(&mut self, reason: impl Into<String>) {
         let reason = reason.into();
         if !self.lacking.contains(&reason) {

@@ -140,7 +140,7 @@ fn every_fault_breaks_its_rules() {
 struct Faulty {
     store: MinimalStore,
     fault: Fault,
-    /// Serializes conditional writes, but not others.
+    /// Serializes conditional writes, but not unconditional ones.
     comparing: Mutex<()>,
 }
 

@@ -59,7 +59,7 @@ impl Bucket {
         Ok(values)
     }
 
-    /// Returns the conditions that the server applies.
+    /// Returns `conditions`, or no conditions if the server ignores them.
     pub(crate) fn applied(&self, conditions: Conditions) -> Conditions {
         if self.ignores_conditions { Conditions::default() } else { conditions }
     }

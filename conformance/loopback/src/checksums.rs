@@ -1,4 +1,4 @@
-//! Checksums of uploads: those of headers and trailers are compared with the body.
+//! Compares the checksums in the headers and trailers of an upload with its body.
 
 use std::fmt::Write;
 

@@ -11,9 +11,9 @@ use crate::pace::Pace;
 const HEAD: u64 = 64 << 10;
 /// The maximum size of a body in bytes.
 const BODY: u64 = 1 << 30;
-/// A body of at most this size is sent in one call with its head.
+/// A body of at most this number of bytes is sent in one call with its head.
 const AT_ONCE: u64 = 128 << 10;
-/// The size of the pieces in which a body is sent if the bandwidth is limited.
+/// The size in bytes of the pieces in which a body is sent if the bandwidth is limited.
 const PIECE: u64 = 32 << 10;
 
 /// A complete request.
@@ -121,7 +121,7 @@ impl Request {
         self.query.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
     }
 
-    /// Returns the request without a header. `name` is in lower case.
+    /// Returns the request without the header `name`, which is in lower case.
     pub(crate) fn without(&self, name: &str) -> Self {
         let mut request = self.clone();
         request.headers.retain(|(known, _)| known != name);

@@ -247,7 +247,7 @@ impl Shared {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Returns the answer to a request; `None` closes the connection without one.
+    /// Returns the answer to a request; `None` means that the connection is closed without an answer.
     fn answer(&self, request: &Request, fault: Option<Fault>) -> Option<http::Answer> {
         match fault {
             None | Some(Fault::Cut(_)) => Some(self.bucket.answer(request)),

@@ -76,7 +76,7 @@ pub(crate) fn matches(tags: &str, tag: &str) -> bool {
 #[derive(Debug)]
 pub(crate) struct Wanted<'w> {
     pub(crate) prefix: &'w str,
-    /// Whether keys below a `/` after the prefix are one entry.
+    /// Whether all keys with the same text up to the first `/` after the prefix are one entry.
     pub(crate) is_by_folder: bool,
     /// Only names after this one.
     pub(crate) after: &'w str,
@@ -102,6 +102,6 @@ pub(crate) trait Objects: Debug + Send + Sync {
 
     fn remove(&self, key: &str, conditions: &Conditions) -> io::Result<Result<(), Refusal>>;
 
-    /// Returns at most one entry more than wanted, sorted.
+    /// Returns the wanted entries in order, and one entry more if the listing continues.
     fn list(&self, wanted: &Wanted<'_>) -> io::Result<Vec<Entry>>;
 }

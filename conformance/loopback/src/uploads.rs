@@ -10,7 +10,7 @@ use crate::http::{Answer, Request};
 use crate::objects::NewValue;
 use crate::xml;
 
-/// The minimum size of a part that is not the last, as in S3.
+/// The minimum size in bytes of every part but the last one, as in S3.
 const LEAST_PART: usize = 5 << 20;
 /// The maximum number of a part, as in S3.
 const MOST_PARTS: u32 = 10_000;

@@ -69,7 +69,7 @@ impl Generated {
     }
 }
 
-/// SplitMix64.
+/// The pseudorandom generator SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -109,7 +109,8 @@ fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
 
 impl Maker {
     fn new(format: FormatName, seed: u64, number: u64) -> Self {
-        // The states of consecutive numbers are far apart in the sequence.
+        // The multiplication places the states of consecutive numbers far apart in the sequence, so that the examples
+        // differ.
         let mut random = Random(seed ^ number.wrapping_mul(0xD134_2543_DE82_EF95) ^ ((format as u64) << 56));
         random.number();
         Self { format, id: format!("{format}/generated/{seed}/{number}"), random }
@@ -138,7 +139,8 @@ impl Maker {
         let about = format!(
             "`{name}`{order} of shape {shape:?} in chunks of {chunk_shape:?}{shards}, with {codec_names}."
         );
-        // The specifications require the data types and byte orders; codecs are optional.
+        // The specifications require these data types and byte orders, but only these codecs: a reader may refuse other
+        // codecs and shards.
         let is_core =
             shard_shape.is_none() && codecs.iter().all(|(name, _)| ["bytes", "transpose"].contains(name));
         let expectation = if is_core { Expectation::Values(elements) } else { Expectation::Either(elements) };

@@ -221,7 +221,8 @@ fn one_thread_at_a_time_holds_a_lock(trial: &Trial) -> Result<(), String> {
             trial.erase("d/k")?;
             holders.fetch_sub(1, Ordering::SeqCst);
             drop(lock);
-            // In a store with folders, the folder of the lock may disappear with its last value.
+            // A store with folders may remove the folder of the lock together with the last value in it. The lock must
+            // hold all the same.
             let other = format!("d/{thread}");
             trial.set(&other, &[thread])?;
             trial.erase(&other)?;
@@ -257,7 +258,8 @@ fn threads_that_change_one_value_lose_nothing(trial: &Trial) -> Result<(), Strin
     same("changes that are left", value, expected)
 }
 
-/// One thread sets the whole value, whose first byte counts these calls. The others change only the second byte.
+/// Checks that conditional writes do not restore an old value. One thread sets the whole value and counts these calls
+/// in its first byte. The other threads change only the second byte, under conditions.
 fn a_set_value_survives_conditional_writes(trial: &Trial) -> Result<(), String> {
     trial.set("k", &[0, 0])?;
     on_threads(trial, |trial, thread| {

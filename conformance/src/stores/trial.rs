@@ -71,7 +71,7 @@ impl Trial {
         let directory =
             self.0.list_dir(&prefix(below)?).map_err(|error| format!("listing `{below}`: {error}"))?;
         same(&format!("keys of list_dir(\"{below}\")"), texts(&directory.keys), owned(keys))?;
-        // A store may also list empty folders.
+        // A store may also list empty folders, so prefixes without keys are ignored.
         let mut found = Vec::new();
         for listed in &directory.prefixes {
             let key = self.0.any_key(listed).map_err(|error| format!("listing `{listed}`: {error}"))?;

@@ -165,7 +165,7 @@ fn a_value_is_any_bytes(trial: &Trial) -> Result<(), String> {
     trial.has("d/noise", &value)
 }
 
-/// Returns the upper bytes of a linear congruential generator.
+/// Returns pseudorandom bytes: the uppermost byte of each number of a linear congruential generator.
 fn noise(size: usize) -> Vec<u8> {
     let mut state = 1_u64;
     let next = || {
@@ -214,7 +214,7 @@ fn parts_of_values_are_written(trial: &Trial) -> Result<(), String> {
     partial(&[(k.clone(), 0, b"\xaa"), (l.clone(), 0, b"new"), (k.clone(), 2, b"\xbb")])?;
     trial.has("k", b"\xaa\x00\xbb\x00")?;
     trial.has("d/l", b"new")?;
-    // Adjacent parts do not overlap, in any order.
+    // Adjacent parts do not overlap, so the store must accept them in any order.
     partial(&[(k.clone(), 2, b"\x33\x44"), (k.clone(), 0, b"\x11\x22")])?;
     trial.has("k", b"\x11\x22\x33\x44")?;
     partial(&[])?;

@@ -225,7 +225,7 @@ fn arb_v3() -> impl Strategy<Value = Value> {
             document.insert("storage_transformers", Value::Array(Vec::new()));
         }
         if let Some(names) = names {
-            // All names are different.
+            // The number at the end makes all names different.
             let name = |(number, name): (usize, Option<String>)| {
                 name.map_or(Value::Null, |name| format!("{name}{number}").into())
             };

@@ -39,7 +39,7 @@ pub(super) use hostile::Hostile;
 /// A codec under test.
 pub(super) struct CodecOnTrial {
     tried: Tried<Codec>,
-    /// Chunks of other programs, besides those of the suite's own table.
+    /// Chunks that other programs encoded, in addition to the suite's own table.
     fixtures: &'static [Fixture],
 }
 
@@ -53,7 +53,7 @@ struct Use<'a> {
     example: &'a Example,
     array: ArrayRepresentation,
     codec: Codec,
-    /// For a codec that only decodes, the chunk of another program that replaces what it would encode.
+    /// For a codec that only decodes: a chunk that another program encoded, in place of the codec's own output.
     given: Option<&'static Fixture>,
 }
 
@@ -170,7 +170,7 @@ impl CodecOnTrial {
         Self { tried: Tried { plugin, registry: Arc::clone(registry) }, fixtures: &[] }
     }
 
-    /// Returns all uses of the examples. Failing to create one breaks another rule.
+    /// Returns all uses of the examples. A use that cannot be created is left out here and breaks another rule.
     fn uses(&self, cases: &mut Cases) -> Vec<Use<'static>> {
         let mut uses = Vec::new();
         for example in self.examples() {
@@ -213,7 +213,7 @@ impl Use<'_> {
         )
     }
 
-    /// Encodes into a growing buffer. The error is a panic.
+    /// Encodes into a growing buffer. The outer error is the message of a panic.
     fn encode(&self, decoded: &[u8]) -> Answer {
         self.record("encoding", decoded);
         answer(|| {
@@ -233,7 +233,7 @@ impl Use<'_> {
         }
     }
 
-    /// Decodes into a buffer that grows to at most `limit` bytes. The error is a panic.
+    /// Decodes into a buffer that grows to at most `limit` bytes. The outer error is the message of a panic.
     fn decode(&self, encoded: &[u8], limit: usize) -> Answer {
         self.record("decoding", encoded);
         answer(|| {
@@ -258,7 +258,8 @@ impl Use<'_> {
         }
     }
 
-    /// Returns elements that the codec must accept, or those of the chunk of another program.
+    /// Returns elements that the codec must accept. For a codec that only decodes, these are the elements of the chunk
+    /// of another program.
     fn samples(&self) -> Vec<Sample> {
         match self.given {
             Some(fixture) => {
@@ -268,7 +269,8 @@ impl Use<'_> {
         }
     }
 
-    /// Encodes elements that the codec must accept.
+    /// Encodes elements that the codec must accept. For a codec that only decodes, returns the chunk of another
+    /// program.
     fn encoded(&self, sample: &Sample) -> Result<Vec<u8>, String> {
         if let Some(fixture) = self.given {
             return Ok(hex(fixture.encoded));
@@ -280,7 +282,7 @@ impl Use<'_> {
         }
     }
 
-    /// Decodes the codec's own output.
+    /// Decodes encoded bytes that the codec must accept.
     fn decoded(&self, encoded: &[u8], limit: usize) -> Result<Vec<u8>, String> {
         match self.decode(encoded, limit) {
             Ok(Ok(decoded)) => Ok(decoded),

@@ -93,7 +93,7 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
     ),
 ];
 
-/// Fill values that some types accept, but no type accepts all of.
+/// Fill values of many kinds: each is valid for some types, and no type accepts all of them.
 const FOREIGN: [&str; 22] = [
     "null",
     "true",
@@ -240,7 +240,7 @@ impl Use {
         let parsed = zarr_json::parse(written.to_string().as_bytes(), &options).map_err(text)?.value;
         let undefined = format != Format::V3 && parsed.is_null();
         if undefined {
-            // A reader uses the default fill value in this case.
+            // In v2 and the draft, `null` is an undefined fill value, for which a reader uses the default one.
             return Ok(Some(self.data_type.default_fill_value().bytes().to_vec()));
         }
         let reading = Reading::new(Mode::Strict);
@@ -280,7 +280,7 @@ fn document(trial: &TypeOnTrial, cases: &mut Cases) {
                     let (again, declared) =
                         trial.registry.data_type(format, &document, &reading).map_err(text)?;
                     let twice = again.document(format, &declared).map_err(text)?;
-                    // Another format may have the same form for two types.
+                    // Another format may have the same document for two types, so the name may differ.
                     let is_same = match format == used.format {
                         true => again.name() == name,
                         false => again.elements() == used.data_type.elements(),

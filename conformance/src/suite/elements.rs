@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(extremes[16..24], (-0.0_f64).to_ne_bytes());
     }
 
-    /// Codecs of booleans get only these values: another byte would decode as 1, which is not the codec's fault.
+    /// Codecs of booleans get only the bytes 0 and 1: another byte would decode as 1, which is not the codec's fault.
     #[test]
     fn samples_of_booleans_are_zero_or_one() {
         let samples = samples(&array(&[10], types::BOOL));

@@ -161,7 +161,8 @@ fn label<K: PluginKind + ?Sized>(what: &str, plugin: &Plugin<K>, example: &Examp
     format!("{what} {} `{}`: {} in {}", K::POINT, name_of(plugin), example.document, example.format)
 }
 
-/// Layouts that compute something are tested as codecs. The plugin may refuse any configuration.
+/// Adds the targets of a memory layout. A layout that computes something is also tested as a codec. The plugin may
+/// refuse any configuration.
 fn layout(plugin: &Arc<Tried<MemoryLayout>>, targets: &mut Vec<Target>) {
     configurations(plugin, targets, own, |plugin, example, entry| {
         let reading = Reading::new(Mode::Lenient);

@@ -156,13 +156,14 @@ mod pages {
         }
 
         pub(in crate::suite) fn bytes(&self) -> &[u8] {
-            // SAFETY: `start` and `size` are within the pages of the mapping that can be read and written, which
-            // lives as long as `self`. The system zeroed them.
+            // SAFETY: the `size` bytes from `start` on are in pages of the mapping that can be read and written, and
+            // that the system has zeroed. The mapping lives as long as `self`.
             unsafe { slice::from_raw_parts(self.mapping.add(self.start), self.size) }
         }
 
         pub(in crate::suite) fn bytes_mut(&mut self) -> &mut [u8] {
-            // SAFETY: as above, and `self` is borrowed mutably.
+            // SAFETY: the bytes are valid as in `bytes`, and no other reference to them exists, because `self` is
+            // borrowed mutably.
             unsafe { slice::from_raw_parts_mut(self.mapping.add(self.start), self.size) }
         }
     }

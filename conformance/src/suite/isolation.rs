@@ -151,9 +151,9 @@ impl Again {
 enum Line {
     /// The current operation.
     At(String),
-    /// A use of the codec that passed.
+    /// This use of the codec passed.
     Well(String),
-    /// A use that failed, and the problem.
+    /// This use of the codec failed, with this problem.
     Bad(String, String),
     /// The reason for which nothing is decoded.
     Not(String),
@@ -189,7 +189,7 @@ fn tell(line: &Line) {
         Line::Not(reason) => format!("not\t{}", one_line(reason)),
         Line::End => "end".to_owned(),
     };
-    // A failed write cannot be reported, but the parent process notices that the end is missing.
+    // A failed write cannot be reported, but the parent process notices that the line `End` is missing.
     let mut out = io::stdout().lock();
     let _told = writeln!(out, "{MARK}{text}").and_then(|()| out.flush());
 }

@@ -18,7 +18,7 @@ const FORM: u64 = 1;
 pub struct Report {
     /// The version of the rules.
     pub version: &'static str,
-    /// The level of the rules that were checked; higher ones were not.
+    /// The highest level whose rules were checked.
     pub up_to: Level,
     /// The subjects and the outcomes of their rules.
     pub subjects: Vec<(Subject, Vec<Outcome>)>,

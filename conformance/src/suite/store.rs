@@ -169,7 +169,7 @@ fn locations(on_trial: &StoreOnTrial, cases: &mut Cases) {
     }
 }
 
-/// Locations without stores: opening any of them fails.
+/// An implementation of [`Locations`] that opens nothing: every call fails.
 struct Nowhere;
 
 impl Locations for Nowhere {

@@ -289,7 +289,8 @@ impl Worker {
         let mut command = command(again, memory);
         command.env(VARIABLE, PathBuf::from(&*record)).env_remove("RUST_BACKTRACE");
         let mut child = command.stdin(OwnedFd::from(other)).stderr(Stdio::piped()).spawn()?;
-        // The command holds the other end of the socket.
+        // The command holds the other end of the socket. As long as it is open, the end of the worker would not be
+        // noticed.
         drop(command);
         let complaints = Complaints::of(child.stderr.take());
         let answers = answers(socket.try_clone()?);
@@ -303,7 +304,7 @@ impl Worker {
 
     fn ask(&mut self, request: Request, time: Duration) -> Result<String, Crash> {
         let end = Instant::now() + time;
-        // The code below notices a process that has ended.
+        // If the process has ended, the write may fail. The code below notices that.
         let _unsent = self.socket.write_all(request.line().as_bytes());
         loop {
             match self.answers.recv_timeout(Duration::from_millis(50)) {

@@ -47,7 +47,7 @@ const WRONG: &[Wrong] = &[
     ("trusts-sizes-that-nothing-declares", &["codec-allocation", "codec-claims"]),
     #[cfg(not(target_os = "linux"))]
     ("trusts-sizes-that-nothing-declares", &["codec-claims"]),
-    // Detected by a process with little address space.
+    // A separate process with little address space detects the next two faults.
     #[cfg(target_os = "linux")]
     ("trusts-sizes-elsewhere", &["codec-allocation"]),
     #[cfg(target_os = "linux")]
@@ -87,7 +87,7 @@ fn hostile_input_is_decoded_in_a_separate_process() {
         outcome.verdict
     };
     let Verdict::Passed { cases, skipped } = of("nothing") else { panic!("{:?}", of("nothing")) };
-    // One case in this process, and one in the process that decodes hostile input.
+    // The rule has one case in this process, and one in the process that decodes hostile input.
     assert_eq!((cases, skipped), (2, Vec::new()));
 
     let what = |name: &str| {
@@ -145,14 +145,14 @@ struct Configuration {
     level: Option<u64>,
 }
 
-/// The schema requires a boolean, but the examples have a number.
+/// A configuration whose schema requires a boolean, although the examples have a number.
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only its schema is of interest")]
 struct AnotherKind {
     level: Option<bool>,
 }
 
-/// The schema requires a member that the codec does not need.
+/// A configuration whose schema requires a member that the codec does not need.
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only its schema is of interest")]
 struct Required {
@@ -187,7 +187,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     })
 }
 
-/// The exclusive or of all bytes without their last bits.
+/// A checksum that ignores the last bit of each byte: the exclusive or of all bytes.
 #[derive(Debug)]
 struct Xor;
 
@@ -349,7 +349,7 @@ impl CompositeCodec for Around {
     }
 }
 
-/// A codec that writes the number of bytes in eight bytes, a byte without meaning, and the bytes.
+/// A codec that writes the size as a number of eight bytes, then a byte without meaning, then the decoded bytes.
 #[derive(Debug)]
 struct Framed {
     wrong: String,

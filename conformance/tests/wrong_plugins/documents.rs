@@ -26,7 +26,7 @@ const EXTENSIONS: &[Wrong] = &[
     ("counts-on-a-dimension", &["extension-place"]),
 ];
 
-/// Returns a URI of the draft that contains the name, and the identifiers.
+/// Returns a draft URI that contains `name`, and identifiers with this name and URI.
 fn identifiers(name: &'static str) -> (&'static str, Identifiers) {
     let uri = leaked(format!("https://example.com/{name}/1.0"));
     (uri, named(name).with_uri(uri))
@@ -83,7 +83,7 @@ struct Suffix {
 #[derive(Deserialize)]
 struct Nothing {}
 
-/// A metadata encoding as JSON.
+/// A metadata encoding that writes documents as JSON.
 #[derive(Debug)]
 struct Json(String);
 
@@ -118,7 +118,7 @@ impl MetadataEncoding for Json {
     }
 }
 
-/// An extension that sets the names of all dimensions to none.
+/// An extension that leaves every dimension without a name.
 #[derive(Debug)]
 struct Names {
     wrong: String,

@@ -73,7 +73,7 @@ fn generations_are_conditions_too() {
     }
 }
 
-/// Each thread increments a number as often as the others, and repeats a write whose condition does not hold.
+/// All threads increment one number, each equally often. A thread repeats a write whose condition does not hold.
 #[test]
 fn conditions_are_checked_and_applied_in_one_step() {
     const THREADS: u32 = 8;

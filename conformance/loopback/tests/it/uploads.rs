@@ -5,7 +5,7 @@ use zarr_loopback::{Options, Server};
 
 use crate::client::Client;
 
-/// The minimum size of a part that is not the last.
+/// The minimum size in bytes of every part but the last one.
 const PART: usize = 5 << 20;
 
 fn started() -> Server {

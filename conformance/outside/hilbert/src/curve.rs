@@ -50,14 +50,14 @@ fn along_the_curve(position: &[u64], bits: u32) -> u128 {
 mod tests {
     use super::places;
 
-    /// The first three orders of the curve as D. Hilbert drew them, on a square of 4 by 4: across, down, in a U.
+    /// Compares the order on squares of 2 by 2 and 4 by 4 elements with the drawings of D. Hilbert.
     #[test]
     fn a_square_is_traversed_in_the_form_of_a_u() {
         assert_eq!(places(&[2, 2]), [0, 1, 3, 2]);
         assert_eq!(places(&[4, 4]), [0, 4, 5, 1, 2, 3, 7, 6, 10, 11, 15, 14, 13, 9, 8, 12]);
     }
 
-    /// Neighbors on the curve are neighbors in the cube, and every element occurs once.
+    /// Checks that neighbors on the curve are neighbors in the cube, and that every element occurs once.
     #[test]
     fn each_step_goes_to_a_neighbor() {
         for (edge, rank) in [(2, 2), (16, 2), (2, 3), (4, 3), (8, 3)] {

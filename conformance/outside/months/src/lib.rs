@@ -192,7 +192,8 @@ fn create(creation: &Creation<'_>, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, 
 mod tests {
     use super::*;
 
-    /// Counted from the year 0, the year 1970 starts after 719528 days, as in tables of Julian days.
+    /// The expected numbers follow from tables of Julian days: the year 1970 starts 719528 days after the start of the
+    /// year 0.
     #[test]
     fn days_match_the_calendar() {
         for (year, month, days) in

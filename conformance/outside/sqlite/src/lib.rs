@@ -196,8 +196,8 @@ fn set(transaction: &Transaction<'_>, key: &Key, value: &[u8]) -> Result<(), Box
     Ok(())
 }
 
-/// Returns the lower bound and the exclusive upper bound of the keys below `prefix`; `0` follows `/`. An empty upper
-/// bound means that there is none, as for the root.
+/// Returns the lower bound and the exclusive upper bound of the keys below `prefix`. The upper bound ends with `0`, the
+/// character after `/`. It is empty for the root, whose keys have no upper bound.
 fn bounds(prefix: &Prefix) -> (&str, String) {
     let start = prefix.as_str();
     (start, start.strip_suffix('/').map_or_else(String::new, |start| format!("{start}0")))

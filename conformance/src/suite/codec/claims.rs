@@ -28,7 +28,7 @@ pub(super) fn claiming(encoded: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 pub(super) fn by_hand() -> Vec<Vec<u8>> {
     let hex = |text: &str| crate::hex(text);
     let mut inputs: Vec<Vec<u8>> = [
-        // A Blosc header and a byte, of each inner format: blosclz, lz4, snappy, zlib, zstd.
+        // For each inner format of Blosc, a header and one byte: blosclz, lz4, snappy, zlib, zstd.
         "02011104 0000000c 0000000c 11000000 00",
         "02013104 0000000c 0000000c 11000000 00",
         "02015104 0000000c 0000000c 11000000 00",
@@ -48,7 +48,7 @@ pub(super) fn by_hand() -> Vec<Vec<u8>> {
         "dd 0c000000 00",
         "df 0c000000 00",
         "db 0c000000 00",
-        // 192 Mi elements of variable size, and an element of that length.
+        // Elements of variable size: a count of 192 Mi elements, and one element of 192 MiB.
         "0000000c 00000000",
         "01000000 0000000c 00",
     ]

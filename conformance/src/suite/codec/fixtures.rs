@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(failed(identifiers, &[]), ["numcodecs 0.17.1"; 4]);
     }
 
-    /// Requires a zero before the decoded bytes, and panics if there is none.
+    /// A codec that requires a zero before the decoded bytes, and panics if the zero is missing.
     #[derive(Debug)]
     struct Careless;
 

@@ -155,8 +155,8 @@ impl Use<'_> {
         }
     }
 
-    /// Checks that decoding into memory of the chunk's size gives the same result and does not change the bytes
-    /// before it.
+    /// Checks that decoding into memory of the chunk's size gives the same result as decoding into a growing buffer,
+    /// and does not change the bytes before the chunk.
     fn decode_to_exactly(&self, encoded: &[u8], wanted: Option<&[u8]>) {
         let mut memory = vec![0xa5; self.most() + 3];
         let mut output = Output::to(&mut memory);
@@ -257,7 +257,8 @@ fn range_of(
     }
 }
 
-/// Checks that decoding a chunk of `size` bytes in parts gives the same bytes, or an error if the chunk is not whole.
+/// Checks that decoding a chunk of `size` bytes in parts gives the same bytes as decoding it in one call, or an error
+/// if the chunk is not whole.
 fn parts_of(codec: &dyn InParts, encoded: &[u8], whole: Option<&[u8]>, size: usize) {
     let Some(decoded) = decoded_in_parts(codec, encoded, size) else { return };
     let in_parts = match &decoded {

@@ -64,8 +64,8 @@ fn same_size(is: &[u8], was: &[u8]) -> Result<(), String> {
     (is.len() == was.len()).then_some(()).ok_or_else(what)
 }
 
-/// Returns uses with large chunks. They are of the first example without a shape; in thorough runs, of all such
-/// examples, with the first and last data type of each.
+/// Returns uses with large chunks, of the first example that does not fix the shape of its chunks. Thorough runs use
+/// all such examples, each with its first and its last data type.
 pub(super) fn large_uses(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'static>> {
     let mut uses = Vec::new();
     for example in trial.examples() {

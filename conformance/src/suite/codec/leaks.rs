@@ -26,11 +26,13 @@ const FIRST: usize = 16;
 /// The number of codecs to create between the measurements.
 const MORE: usize = 64;
 
-/// The number of bytes that all these codecs may leak, because allocators request more memory than they need.
+/// The number of bytes by which the address space may grow between the measurements: allocators request more memory
+/// than they need.
 const ALLOWED: u64 = 4 << 20;
 
 fn leaks(trial: &CodecOnTrial, cases: &mut Cases) {
-    // With several rules at a time, other threads of this process also allocate.
+    // If this process checks several rules at a time, other threads also allocate, and the growth cannot be attributed
+    // to this codec.
     if !is_recorded() || !cfg!(target_os = "linux") {
         cases.skip("memory is measured on Linux, in processes that check one rule at a time");
         return;

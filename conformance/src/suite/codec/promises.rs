@@ -185,7 +185,8 @@ fn parts(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
-/// Checks that both directions give the same bytes in parts, if the codec declares part sizes.
+/// Checks that encoding in parts and decoding in parts give the same bytes as one call, if the codec declares part
+/// sizes.
 pub(super) fn same_in_parts(codec: &dyn InParts, encoded: &[u8], whole: &[u8]) -> Result<(), String> {
     if let Some(part) = codec.part_size(whole.len()) {
         let mut output = Output::at_most(usize::MAX);
@@ -219,7 +220,7 @@ fn same_of_damaged(used: &Use<'_>, codec: &dyn InParts, encoded: &[u8], size: us
         let mut bytes = encoded.to_vec();
         match round % 4 {
             0 => bytes.truncate(encoded.len() * round / PLACES),
-            // The header determines how the rest is decoded.
+            // Flips a bit near the start, where a header may determine how the rest is decoded.
             1 => bytes.iter_mut().skip(round / 2).take(1).for_each(|byte| *byte ^= 1 << (round / 4)),
             times => (0..times).for_each(|_| random.damage(&mut bytes)),
         }
@@ -301,7 +302,8 @@ fn ranges(size: usize) -> Vec<Range<usize>> {
     all.filter(|range| range.start <= range.end && range.end <= size).collect()
 }
 
-/// Checks a range of `whole`: after other bytes in the output, with truncated input, and past the end.
+/// Checks that a range decodes to the same range of `whole` after other bytes in the output, that truncated input does
+/// not decode to wrong bytes, and that a range past the end is an error.
 fn right_in(
     codec: &dyn BytesToBytesCodec,
     encoded: &[u8],

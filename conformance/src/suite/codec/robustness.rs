@@ -104,7 +104,7 @@ pub(super) const WORKING_MEMORY: usize = 64 << 20;
 /// The maximum number of positions in the encoded bytes to damage.
 pub(super) const PLACES: usize = 32;
 
-/// Returns the use with the largest chunk of each example. Damage affects all chunks alike.
+/// Returns the use with the largest chunk of each example. One chunk suffices, because damage affects all chunks alike.
 pub(super) fn largest(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'static>> {
     let mut uses = trial.computing(cases);
     uses.reverse();
@@ -112,7 +112,7 @@ pub(super) fn largest(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'stati
     uses
 }
 
-/// The maximum size in bytes up to which every truncation is tested.
+/// Encoded chunks of at most this number of bytes are tested with every truncation.
 const ALL_PLACES: usize = 256;
 
 /// Returns the encoded form of each sample. Samples that fail to encode break another rule.
@@ -135,8 +135,9 @@ fn harmless(answer: Answer, limit: usize) -> Result<(), String> {
     }
 }
 
-/// Checks truncated input. A codec cannot know that a valid stream of fewer bytes was longer once: the engine refuses
-/// a chunk of that size. The engine cannot refuse a chunk of the right size in which some elements were never stored.
+/// Checks truncated input. If it is a valid stream of fewer bytes, the codec cannot know that bytes are missing, and
+/// the engine refuses the chunk because of its size. If it decodes to the right size, the engine cannot know that some
+/// elements were never stored, so the codec must refuse it.
 fn truncated(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in largest(trial, cases) {
         for (sample, encoded) in encoded_samples(&used) {
@@ -206,7 +207,7 @@ fn foreign(trial: &CodecOnTrial, cases: &mut Cases) {
 fn limit(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in largest(trial, cases) {
         for (sample, encoded) in encoded_samples(&used) {
-            // The output of a lossy codec may have another size.
+            // The decoded bytes of a lossy codec may have another size than the sample.
             let decoded = used.decoded(&encoded, usize::MAX).map_or(0, |decoded| decoded.len());
             let Some(short) = decoded.checked_sub(1) else { continue };
             let result = match used.decode(&encoded, short) {

@@ -99,8 +99,8 @@ impl Encoded<'_> {
         }
     }
 
-    /// Decodes a subset from only these ranges, after other bytes in the output. The outer error reports a violation
-    /// of the contract.
+    /// Decodes a subset from only the bytes in `ranges`, after other bytes in the output. The outer error reports a
+    /// violation of the contract.
     fn decode(
         &self,
         subset: &ArraySubset,
@@ -147,7 +147,7 @@ impl Encoded<'_> {
     }
 }
 
-/// Returns subsets that are whole, single elements at the ends, and random boxes.
+/// Returns the whole array, single elements at its ends, and random boxes.
 fn subsets(shape: &[u64]) -> Vec<ArraySubset> {
     let mut random = Random::default();
     let first = shape.iter().map(|_| 0..1).collect();

@@ -26,8 +26,8 @@ pub(super) const RULES: &[CodecRule] = &[(
 
 const THREADS: usize = 8;
 
-/// The minimum number of rounds that start together. More follow while there is time, because short calls rarely
-/// overlap.
+/// The minimum number of rounds. All threads start a round together. More rounds follow while there is time, because
+/// short calls rarely overlap.
 const ROUNDS: usize = 2;
 
 /// Returns the maximum duration of the race for one use of a codec, unless [`ROUNDS`] take longer.
