@@ -49,13 +49,15 @@ pub use target::builder_like;
 pub struct CopyRequest {
     /// The nodes to copy, with all nodes below them, in each source. The default is the root.
     pub paths: Vec<String>,
-    /// Only nodes that match one of these are copied, with those below them and the groups above them; all if empty.
+    /// Only nodes that match one of these patterns are copied, with the nodes below them and the groups above them. If
+    /// there are no patterns, all nodes are copied.
     pub include: Vec<Pattern>,
-    /// Nodes that match one of these are left out, with those below them.
+    /// Nodes that match one of these patterns are left out, with the nodes below them.
     pub exclude: Vec<Pattern>,
     /// The part of each array that is copied; everything if it is `None`.
     pub selector: Option<Selector>,
-    /// The format of the copy. The default is the format of the destination, or else that of the first source.
+    /// The format of the copy. The default is the format of the hierarchy in the destination. In a new hierarchy it is
+    /// the format of the first source, or v3 for stores that adapt documents.
     pub format: Option<Format>,
     /// The chunks of the copy; inner chunks if there are shards.
     pub chunks: Vec<Lengths>,
@@ -63,7 +65,8 @@ pub struct CopyRequest {
     pub shards: Vec<Lengths>,
     /// The codecs of the copy.
     pub codecs: Vec<CodecFor>,
-    /// An array is copied in two passes if one pass would read its chunks more often than this on average.
+    /// An array is copied in two passes only if one pass would read each of its chunks more than this number of times
+    /// on average.
     pub max_reads: f64,
     /// Whether elements may change.
     pub lossy: bool,

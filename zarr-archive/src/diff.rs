@@ -30,7 +30,7 @@ pub struct Side<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Tolerance {
-    /// The largest difference of equal numbers.
+    /// The largest difference between numbers that count as equal.
     pub absolute: f64,
     /// The largest difference of equal numbers, as a share of the magnitude of the second one. It is added to
     /// `absolute`.

@@ -11,10 +11,11 @@ use crate::manifest::{Manifest, ManifestNode, hex};
 use crate::settings::Settings;
 use crate::sums::{BoxPlace, ValueSum};
 
-/// The elements that are converted and hashed while they are in the cache of a processor, in bytes.
+/// The size in bytes of the portions in which elements are converted and hashed, small enough for the cache of a
+/// processor.
 const PORTION: usize = 64 << 10;
 
-/// The elements that one thread hashes before it asks for more, in bytes.
+/// The size in bytes of the elements that a thread hashes before it takes the next part.
 const PER_THREAD: usize = 1 << 20;
 
 /// Computes the manifest of the node at `root` and all nodes below it. Chunks are decoded once, on all threads of the
@@ -97,7 +98,7 @@ struct Portion<'a> {
     bytes: &'a mut [u8],
 }
 
-/// Returns the hash of the elements of boxes. The elements are replaced.
+/// Returns the hash of the elements of boxes. Elements of fixed size are converted in place.
 pub(crate) fn hash(
     array: &Array,
     stream: &Stream,

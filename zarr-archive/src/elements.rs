@@ -7,7 +7,7 @@ use zarr_engine::Array;
 use zarr_spec::data_type::Kind;
 use zarr_spec::{DataType, Elements, Units};
 
-/// The bytes that represent an element of variable size in the sum.
+/// The number of bytes that represent an element of variable size in the sum.
 pub(crate) const HASHED_SIZE: usize = 16;
 
 /// Converts elements of one data type, in native byte order, to canonical bytes.
@@ -41,9 +41,9 @@ pub(crate) enum Part {
     },
     /// Bytes that are not part of a field.
     Padding {
-        /// Their offset in the element.
+        /// The offset of these bytes in the element.
         offset: usize,
-        /// Their number.
+        /// The number of these bytes.
         size: usize,
     },
 }

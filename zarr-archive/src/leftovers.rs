@@ -15,10 +15,11 @@ use zarr_spec::{Creation, Format, Invalid, Key, NodePath, Prefix, Reading};
 /// The largest document that is parsed, in bytes.
 const LARGEST_DOCUMENT: usize = 64 << 20;
 
-/// The folder in which copies and repairs store what is not part of a hierarchy. Names that begin with `__` are not nodes.
+/// The folder in which copies and repairs store what is not part of a hierarchy. Names that begin with `__` are not
+/// nodes.
 pub const OWN_FOLDER: &str = "__zarrctl/";
 
-/// The hexadecimal digits of the name of a plan.
+/// The number of hexadecimal digits in the name of a plan.
 pub(crate) const PLAN_DIGITS: usize = 32;
 
 /// Values in one folder that do not belong to a node.
@@ -157,8 +158,8 @@ fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Error>
     Ok(prefix.map_err(StoreError::from)?.as_str().to_owned())
 }
 
-/// Finds chunks in folders of groups that do not belong to arrays, and all chunks in a store without other
-/// files. Keys such as `7` and `0/1` are ignored, because they may not be v2 chunks.
+/// Finds chunks in the folders of groups, except the chunks of arrays, and all chunks in a store without other files.
+/// Keys such as `7` and `0/1` are ignored, because they may not be v2 chunks.
 fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Error> {
     let nodes = Nodes::of(store, keys)?;
     let is_left = |key: &Key| is_of_attributes(key) || is_certain(key) || folder_of_plan(key).is_some();
@@ -198,14 +199,14 @@ fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Er
     Ok(found.chain(attributes).chain(plans).collect())
 }
 
-/// Returns the folder of the plan of a copy that a key is in: `__zarrctl/` and hexadecimal digits.
+/// Returns the folder of a copy's plan, `__zarrctl/` and hexadecimal digits, if the key is in such a folder.
 fn folder_of_plan(key: &Key) -> Option<&str> {
     let rest = key.as_str().strip_prefix(OWN_FOLDER)?;
     let name = rest.split_once('/')?.0;
     is_name_of_plan(name).then(|| &key.as_str()[..OWN_FOLDER.len() + name.len() + 1])
 }
 
-/// Returns whether a name in [`OWN_FOLDER`] is that of the plan of a copy.
+/// Returns whether a name in [`OWN_FOLDER`] is the name of a copy's plan.
 pub(crate) fn is_name_of_plan(name: &str) -> bool {
     name.len() == PLAN_DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -1,9 +1,9 @@
 //! Copies, digests, comparisons, checks and repairs of hierarchies.
 //!
-//! - [`plan_copy()`] plans the copy of hierarchies, with other chunks, codecs and formats, in bounded memory; the plan can be
-//!   inspected, run, resumed and divided between processes.
-//! - [`digest()`] computes a [`Manifest`]: the content of a hierarchy, and one hash of it. It does not depend on chunks,
-//!   codecs, formats or stores. `docs/digest.md` defines it.
+//! - [`plan_copy()`] plans the copy of hierarchies, with other chunks, codecs and formats, in bounded memory; the plan
+//!   can be inspected, run, resumed and divided between processes.
+//! - [`digest()`] computes a [`Manifest`]: the content of a hierarchy, and one hash of the content. The hash does not
+//!   depend on chunks, codecs, formats or stores. `docs/digest.md` defines it.
 //! - [`diff()`] compares two hierarchies and returns a summary for each node that differs.
 //! - [`verify()`] finds damaged documents and chunks, leftovers, and differences from a manifest.
 //! - [`plan_repair()`] plans the repair of what was found; the plan can be inspected and run.

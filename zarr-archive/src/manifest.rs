@@ -9,7 +9,7 @@ use zarr_spec::Invalid;
 
 use crate::canonical_json::canonical_json;
 
-/// The version of the definition.
+/// The version of the definition of the digest in `docs/digest.md`.
 const VERSION: u64 = 1;
 
 /// The member with the version.
@@ -77,7 +77,7 @@ impl Manifest {
         content
     }
 
-    /// Reads a document, and checks that its digest is that of its content.
+    /// Reads a document, and checks that its digest is the digest of its content.
     ///
     /// # Errors
     ///

@@ -47,11 +47,11 @@ impl Numbers {
     }
 }
 
-/// NumPy's missing time.
+/// The number that stands for NumPy's missing time, `NaT`.
 const NOT_A_TIME: i64 = i64::MIN;
 
-/// Returns elements as floats: integers are rounded, and times and time spans of NumPy are counts of their unit, with NaN
-/// for `NaT`. `None` if the elements are not numbers, or are complex.
+/// Returns elements as floats: integers are rounded, and times and time spans of NumPy are counts of their unit, with
+/// NaN for `NaT`. `None` if the elements are not numbers, or are complex.
 #[must_use]
 pub fn numbers(elements: &ElementArray) -> Option<Vec<f64>> {
     let data_type = elements.data_type();
@@ -112,7 +112,7 @@ impl Number {
         }
     }
 
-    /// Returns the magnitude of the difference; NaN if one of them is NaN.
+    /// Returns the magnitude of the difference; NaN if either number is NaN.
     pub(crate) fn distance(self, other: Self) -> f64 {
         match (self, other) {
             (Self::Integer(one), Self::Integer(other)) => magnitude(one - other),

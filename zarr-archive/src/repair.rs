@@ -1,4 +1,5 @@
-//! Repairs damage that a check found. A repair never invents data: what it cannot prove, it leaves as it is.
+//! Repairs damage that a check found. A repair never invents data: it leaves a value as it is unless the correct value
+//! is certain.
 
 mod quarantine;
 mod shard_index;
@@ -20,8 +21,8 @@ pub use quarantine::QUARANTINE;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct RepairChoices {
-    /// Whether damaged chunks are moved to the quarantine. Afterwards they read as the fill value instead of as errors, so
-    /// the default is `false`.
+    /// Whether damaged chunks are moved to the quarantine. Afterwards they read as the fill value instead of as errors,
+    /// so the default is `false`.
     pub quarantine_chunks: bool,
 }
 
@@ -42,7 +43,7 @@ pub enum Repair {
     Quarantine {
         /// The key of the value.
         key: String,
-        /// The finding.
+        /// The description of the damage.
         reason: String,
     },
     /// Replaces the index of a shard whose inner chunks are intact. The old value is copied to the quarantine.
@@ -80,8 +81,8 @@ pub struct RepairPlan {
     pub remaining: Vec<Finding>,
 }
 
-/// Plans the repair of the damage in a report. Nothing is written. Shards are read, to find out whether their indexes can
-/// be rebuilt.
+/// Plans the repair of the damage in a report. Nothing is written. Shards are read, to find out whether their indexes
+/// can be rebuilt.
 ///
 /// # Errors
 ///
@@ -106,7 +107,7 @@ pub fn plan_repair(
 }
 
 impl RepairPlan {
-    /// Runs the steps. If it is interrupted, verify and plan again.
+    /// Runs the steps. If the run is interrupted, verify and plan again.
     ///
     /// # Errors
     ///
@@ -167,7 +168,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Writes consolidated metadata again if groups are created: nodes below them are not listed.
+    /// Writes consolidated metadata again if groups are created, because it does not list the nodes below these groups.
     fn consolidate_new_groups(&mut self) {
         let created = self.repairs.iter().filter_map(|repair| match repair {
             Repair::CreateGroup { format, .. } => Some(format.clone()),
@@ -239,7 +240,8 @@ impl Repair {
                 array.write_encoded_chunk(chunk, &value)
             }
             Self::CreateGroup { format, path } => {
-                // Consolidated metadata may list the group, although it has no document.
+                // The hierarchy is opened without its consolidated metadata, which may list the group although the
+                // group has no document.
                 let hierarchy = match opened(store, context, format) {
                     Err(Error::NoHierarchy(_)) => {
                         Hierarchy::create(Arc::clone(store), context, parsed(format)?)?

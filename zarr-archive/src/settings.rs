@@ -9,8 +9,8 @@ const DEFAULT_MEMORY: u64 = 64 << 20;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The memory for decoded elements in bytes, in addition to the memory budget of the context. A chunk that is larger
-    /// and not a shard is decoded as a whole. The default is 64 MiB.
+    /// The memory for decoded elements in bytes, in addition to the memory budget of the context. A chunk that is
+    /// larger and not a shard is decoded as a whole. The default is 64 MiB.
     pub memory: u64,
     /// Counts the chunks, and cancels the operation.
     pub progress: Progress,

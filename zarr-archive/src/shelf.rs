@@ -10,7 +10,7 @@ use zarr_spec::{Bytes, Key, Output, Prefix, Value};
 #[derive(Debug, Default)]
 pub(crate) struct Shelf {
     values: Mutex<BTreeMap<Key, Bytes>>,
-    /// The store that the arrays will be copied to. It may change their documents.
+    /// The store to which the arrays will be copied. Such a store may change the documents of arrays.
     destination: Option<Arc<dyn Store>>,
 }
 

@@ -123,7 +123,7 @@ pub(crate) struct BoxPlace {
     shape: Vec<u64>,
     /// The distance of elements that are neighbours along each dimension, in elements of the array.
     strides: Vec<u64>,
-    /// The number of the first element in the array.
+    /// The position of the box's first element among the elements of the array in C order.
     first: u64,
 }
 
@@ -177,7 +177,7 @@ impl BoxPlace {
         index
     }
 
-    /// Returns the number of an element in the array.
+    /// Returns the position of an element of the box among the elements of the array in C order.
     fn number_of(&self, index: &[u64]) -> u64 {
         let offsets = index.iter().zip(&self.strides).map(|(at, stride)| at.wrapping_mul(*stride));
         offsets.fold(self.first, u64::wrapping_add)

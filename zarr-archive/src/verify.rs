@@ -32,9 +32,9 @@ pub use report::{ArrayReport, Finding, FindingKind, Report};
 pub enum Level {
     /// Documents are read and compared with one another.
     Metadata,
-    /// Keys are listed: leftovers, chunks outside of arrays, and missing chunks.
+    /// Keys are listed, which finds leftovers, chunks outside of arrays, and missing chunks.
     Present,
-    /// The sizes of chunks are compared with those that their codecs have, and the indexes of shards are read.
+    /// The sizes of chunks are compared with the sizes that their codecs produce, and the indexes of shards are read.
     Sizes,
     /// Chunks are decoded. This verifies their checksums.
     Decode,
@@ -65,8 +65,8 @@ impl Level {
 pub struct Checks {
     /// The level. The default is [`Level::Decode`].
     pub level: Level,
-    /// Whether every chunk must be stored. By default, missing chunks are counted, but are not damage, because they hold
-    /// the fill value.
+    /// Whether every chunk must be stored. By default, missing chunks are counted, but are not damage, because they
+    /// hold the fill value.
     pub complete: bool,
     /// The content to compare with. Elements are compared from [`Level::Decode`] on.
     pub manifest: Option<Manifest>,
@@ -92,8 +92,8 @@ impl Checks {
     }
 }
 
-/// A check of a store, one array after the other. The report of an array can be stored, and used instead of checking the
-/// array again.
+/// A check of a store, one array after the other. The report of an array can be stored, and used instead of checking
+/// the array again.
 ///
 /// ```no_run
 /// # fn verify(store: std::sync::Arc<dyn zarr_spec::store::Store>, context: &zarr_engine::Context)

@@ -8,8 +8,8 @@ use crate::http::{Answer, Request, percent_encoded};
 use crate::objects::{Entry, Wanted};
 use crate::xml;
 
-/// Returns a page of a listing in the format of `ListObjectsV2`. The continuation token is the last name of the preceding
-/// page.
+/// Returns a page of a listing in the format of `ListObjectsV2`. The continuation token is the last name of the
+/// preceding page.
 pub(crate) fn page(bucket: &Bucket, request: &Request) -> io::Result<Answer> {
     let delimiter = request.asked("delimiter").unwrap_or_default();
     if !matches!(delimiter, "" | "/") {

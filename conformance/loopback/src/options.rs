@@ -100,8 +100,8 @@ impl Options {
         Self { page, ..self }
     }
 
-    /// Answers requests in groups, to count round trips: an answer waits until no request arrives for the time `pause`, or
-    /// until 64 requests wait.
+    /// Answers requests in groups, to count round trips: an answer waits until no request arrives for the time `pause`,
+    /// or until 64 requests wait.
     #[must_use]
     pub fn gathering(self, pause: Duration) -> Self {
         Self { pause: Some(pause), ..self }

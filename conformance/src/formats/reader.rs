@@ -144,7 +144,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Returns limits of a minute and 4 GiB. No example needs a thousandth of that, but some runtimes reserve a few GiB.
+    /// Returns limits of a minute and 4 GiB. No example needs a thousandth of that, but some runtimes reserve a few
+    /// GiB.
     fn default() -> Self {
         Self { time: Duration::from_secs(60), memory: 4 << 20 }
     }

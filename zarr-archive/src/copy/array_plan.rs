@@ -27,18 +27,18 @@ pub struct ArrayPlan {
     pub path: NodePath,
     /// Elements of the array per dimension.
     pub shape: Vec<u64>,
-    /// Elements of a chunk of the source, or of its largest one.
+    /// Elements per dimension of a chunk of the source, or of its largest chunk.
     pub source_chunk: Vec<u64>,
-    /// Elements of a chunk of the copy, or of a shard.
+    /// Elements per dimension of a chunk of the copy, or of a shard if there are shards.
     pub chunk: Vec<u64>,
-    /// The bytes of all elements.
+    /// The size of all elements in bytes.
     pub size: u64,
     /// How elements are copied.
     pub method: Method,
     pub(crate) source: Source,
-    /// The index of the chunk of the source that becomes the first one of the copy, if encoded chunks are copied.
+    /// If encoded chunks are copied: the index of the source chunk that becomes the first chunk of the copy.
     pub(crate) first_chunk: Vec<u64>,
-    /// The bytes of the elements in all chunks that are read.
+    /// The size in bytes of the elements in all chunks that are read.
     pub(crate) size_of_chunks: u64,
     pub(crate) metadata: ArrayMetadata,
     /// Whether an interrupted copy has completed the array.
@@ -55,8 +55,8 @@ impl ArrayPlan {
         }
     }
 
-    /// Returns the bytes of elements that are decoded, in all passes, or copied. Chunks of which a part is selected count
-    /// in full.
+    /// Returns the size in bytes of the elements that all passes decode, or that are copied as encoded chunks. A chunk
+    /// that is decoded counts in full even if only a part of it is selected.
     #[must_use]
     pub fn read_size(&self) -> u64 {
         match &self.method {

@@ -19,8 +19,8 @@ pub(crate) fn is_possible(from: &Array, store: &dyn Store) -> bool {
     has_document && store.capabilities().listable
 }
 
-/// Returns the intermediate array between `from` and `to`, with uncompressed chunks below the folder `plan` in the store of
-/// `to`.
+/// Returns the intermediate array between `from` and `to`, with uncompressed chunks below the folder `plan` in the
+/// store of `to`.
 pub(crate) fn between(from: &Array, to: &Array, chunks: &[u64], plan: &Prefix) -> Result<Array, CopyError> {
     let folder = format!("{plan}{FOLDER}/{}/", to.path().relative()).replace("//", "/");
     let store = Arc::clone(to.hierarchy().store());

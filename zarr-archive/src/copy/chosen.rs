@@ -47,7 +47,7 @@ impl Pattern {
 /// The nodes to copy.
 #[derive(Debug)]
 pub(crate) struct Chosen {
-    /// Parents precede their children.
+    /// The nodes to copy. Parents precede their children.
     pub(crate) nodes: Vec<NodeEntry>,
     /// All nodes at and below the paths, also those that are excluded.
     pub(crate) all: Vec<NodeEntry>,
@@ -84,7 +84,7 @@ fn included(all: &[NodeEntry], request: &CopyRequest) -> Result<Vec<NodeEntry>, 
         request.include.is_empty() || request.include.iter().any(|pattern| pattern.contains(&node.path))
     };
     let mut nodes: Vec<_> = all.iter().filter(|node| !is_excluded(node)).cloned().collect();
-    // The groups above an included node keep their attributes.
+    // The groups above an included node are copied too, with their attributes.
     let mut groups = BTreeSet::new();
     for node in nodes.iter().filter(|node| is_included(node)) {
         let mut path = node.path.parent();

@@ -21,7 +21,7 @@ const NO_CODEC: &str = "none";
 /// The chunk grid whose chunks have one shape.
 const REGULAR: &str = "regular";
 
-/// The chunks and codecs of the copy of one array. Members are `None` or empty if they stay as they are.
+/// The chunks and codecs of the copy of one array. A member is `None` or empty if the copy has the same as the source.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Chunking {
     /// The shape of a chunk, or of an inner chunk if there are shards.
@@ -39,7 +39,7 @@ impl Chunking {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Shards {
-    /// As in the source, if the format of the copy has shards.
+    /// The shards of the source, if the format of the copy has shards.
     #[default]
     AsBefore,
     None,
@@ -107,7 +107,7 @@ impl<'a> Choices<'a> {
         before: &[u64],
         is_sharded: bool,
     ) -> Result<Option<Vec<u64>>, CopyError> {
-        // Chunks of a selection are not longer than it, unless they were longer than the array before.
+        // Along a dimension that the selection shortens, chunks are at most as long as the selection.
         let lengths = source.shape().iter().zip(source.array.shape());
         let own: Vec<u64> = match is_sharded {
             true => before.to_vec(),
@@ -117,7 +117,7 @@ impl<'a> Choices<'a> {
                 .map(|(&own, (&all, &array))| if all == array { own } else { own.min(all.max(1)) })
                 .collect(),
         };
-        // Only a regular grid is independent of the shape.
+        // Only a regular grid is valid for every shape, so the copy of a selection replaces other grids.
         let is_regular = source.array.metadata().chunk_grid.identifier == REGULAR;
         let must_change = !source.is_whole() && !is_regular;
         let chunks = self.chunks.apply(target, own.clone())?.unwrap_or(own);
@@ -190,7 +190,8 @@ impl<'a> OptionValues<'a> {
                     self.used.borrow_mut().insert((position, None));
                     applies = true;
                 }
-                // Lengths for many arrays apply to those with as many dimensions as there are lengths.
+                // Lengths for all arrays or for a group skip arrays with another number of dimensions, but lengths for
+                // this array must fit.
                 Choice::Each(each) if value.path.as_deref() == Some(target.path) => {
                     return Err(self.other_rank(each.len(), target));
                 }
@@ -271,7 +272,7 @@ impl<'a> OptionValues<'a> {
     }
 }
 
-/// Refuses chunks that do not divide the shards that stay.
+/// Returns an error if the new `chunks` do not divide `shards`. The copy has the same shards as the source.
 fn check_shards(shards: &[u64], chunks: &[u64]) -> Result<(), CopyError> {
     if shards.iter().zip(chunks).all(|(shard, &chunk)| chunk > 0 && shard.is_multiple_of(chunk)) {
         return Ok(());
@@ -296,7 +297,7 @@ fn contains(scope: Option<&str>, path: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns the number of names in the path of an option; less than any other for no path.
+/// Returns one more than the number of names in the path of an option, or 0 if the option has no path.
 fn depth(path: Option<&str>) -> usize {
     path.map_or(0, |path| 1 + path.split('/').filter(|name| !name.is_empty()).count())
 }

@@ -43,7 +43,8 @@ pub(crate) struct Existing {
 }
 
 impl Existing {
-    /// Finds the new nodes in `destination`. Groups without attributes, or with the same attributes, are reused.
+    /// Finds the nodes of the copy that `destination` already has. Groups without attributes, or with the same
+    /// attributes, are reused.
     pub(crate) fn find(
         groups: &[NewGroup],
         arrays: &[ArrayPlan],
@@ -113,8 +114,8 @@ fn refused_group(
     Ok(is_refused.then(|| format!("{path}: the group already exists with other attributes")))
 }
 
-/// Compares the elements of a copy with those of its source: by their digests if the fill values are equal, and all are
-/// copied.
+/// Compares the elements of a copy with those of its source. Uses their digests if the fill values are equal and all
+/// elements are copied.
 pub(crate) fn have_same_elements(
     source: &Source,
     copy: &Array,

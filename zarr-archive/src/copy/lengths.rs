@@ -11,7 +11,7 @@ const WHOLE: &str = "-1";
 /// The chunks or shards of some arrays, from a text `[PATH=]LENGTHS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lengths {
-    /// The array, or the group whose arrays it is for; `None` for all arrays.
+    /// The path of an array, or of a group with arrays, that the lengths are for; `None` for all arrays.
     pub(super) path: Option<String>,
     pub(super) choice: Choice,
 }
@@ -48,8 +48,8 @@ pub(crate) struct Codec {
 }
 
 impl Lengths {
-    /// Parses the shape of chunks: `10,90` for arrays of two dimensions, `time=10,lat=90` by dimension name, or either of
-    /// them for the array or group at a path: `/t2m=10,90`. -1 is the whole dimension.
+    /// Parses the shape of chunks: `10,90` for arrays of two dimensions, `time=10,lat=90` by dimension name, or one of
+    /// these forms for the array or group at a path: `/t2m=10,90`. -1 is the whole dimension.
     ///
     /// # Errors
     ///

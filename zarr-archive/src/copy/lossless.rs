@@ -63,8 +63,8 @@ pub(crate) fn check(to: &Array, subset: &ArraySubset, written: &ElementArray) ->
     }
 }
 
-/// Reads elements and compares every bit with `expected`. Returns the first pair that differs: the expected element, and
-/// the one that was read.
+/// Reads elements and compares every bit with `expected`. Returns the first pair that differs: the expected element,
+/// and the one that was read.
 pub(crate) fn first_difference(
     to: &Array,
     subset: &ArraySubset,

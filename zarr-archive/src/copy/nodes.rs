@@ -118,7 +118,7 @@ impl Found<'_> {
     fn add_to(&self, nodes: &mut Nodes, choices: &Choices<'_>) -> Result<(), CopyError> {
         let path = self.entry.path.in_format(self.format).map_err(zarr_engine::Error::from)?;
         match self.source.node(&self.entry.path)? {
-            // An implicit group exists as soon as it has children.
+            // An implicit group needs no document: it exists as soon as it has children.
             Node::Group(_) if self.entry.kind == EntryKind::ImplicitGroup => Ok(()),
             Node::Group(group) => {
                 lost_of_group(&group, self.request.consolidate)?
@@ -146,7 +146,7 @@ impl Found<'_> {
     }
 }
 
-/// Returns the problems with a node, or its error.
+/// Returns the problems with a node that an error lists, or the message of another error.
 fn problems(error: &zarr_engine::Error) -> Vec<String> {
     match error {
         zarr_engine::Error::NotUnderstood(error) => error.problems.iter().map(ToString::to_string).collect(),
@@ -154,7 +154,8 @@ fn problems(error: &zarr_engine::Error) -> Vec<String> {
     }
 }
 
-/// Returns the metadata of a group that is not copied. Consolidated metadata is not lost if the copy has its own.
+/// Returns the parts of a group's metadata that the copy loses. Consolidated metadata is not lost if the copy has its
+/// own.
 fn lost_of_group(group: &Group, is_consolidated: bool) -> Result<Vec<String>, CopyError> {
     let metadata = group.metadata();
     let ignored = metadata.ignored.keys();
@@ -183,7 +184,7 @@ pub(crate) fn write_group(destination: &Hierarchy, group: &NewGroup) -> Result<(
     let is_implicit = exists && destination.group(path)?.is_implicit();
     if !exists || is_implicit {
         match destination.create_group(&text, attributes.clone()) {
-            // Another part of the copy was first.
+            // Another part of the copy created the group in the meantime.
             Err(zarr_engine::Error::InTheWay(_)) if destination.exists(&text)? => {}
             created => return Ok(created.map(drop)?),
         }

@@ -1,4 +1,4 @@
-//! Files in the folders of groups that are not part of Zarr, such as `OME/METADATA.ome.xml`.
+//! Files that are not part of Zarr in the folders of groups, such as `OME/METADATA.ome.xml`.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::error::CopyError;
 use super::losses::Losses;
 use super::text::size;
 
-/// The size limit of copied files: each is in memory as a whole.
+/// The maximum size of a copied file in bytes: each file is in memory as a whole.
 const LARGEST: usize = 256 << 20;
 
 /// The most groups of a remote store that are searched for files, because each takes a request.

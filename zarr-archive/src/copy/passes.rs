@@ -13,7 +13,8 @@ use super::text;
 /// Small chunks are copied together, up to this size, if memory allows.
 const TOGETHER: u64 = 32 << 20;
 
-/// The fewest bytes of a chunk of the intermediate array. Smaller ones would cost more as files than they save.
+/// The minimum size in bytes of a chunk of the intermediate array. Smaller chunks would cost more as files than they
+/// save.
 const SMALLEST: u64 = 16 << 10;
 
 /// Shapes and limits of a copy of one array.
@@ -21,11 +22,11 @@ const SMALLEST: u64 = 16 << 10;
 pub(crate) struct Shapes {
     /// Elements of the copy per dimension.
     pub(crate) array: Vec<u64>,
-    /// Elements of the copy in a chunk of the source, or in the largest one.
+    /// Elements of the copy, per dimension, in a chunk of the source, or in its largest chunk.
     pub(crate) source: Vec<u64>,
     /// The elements of the source that are copied, and its chunks.
     pub(crate) selected: Selected,
-    /// Elements of a chunk of the copy, or of the largest one; of a shard if there are shards.
+    /// Elements per dimension of a chunk of the copy, or of its largest chunk; of a shard if there are shards.
     pub(crate) target: Vec<u64>,
     pub(crate) sizes: Sizes,
 }
@@ -79,7 +80,7 @@ impl Passes {
         }
         let two = shapes.two_passes();
         let is_large = bytes(&two.between, shapes.sizes.element) >= SMALLEST;
-        // The intermediate array is written, too.
+        // The intermediate array is also written once, which counts like one more read.
         let is_less = two.first.reads + 1.0 + two.second.reads < one.reads;
         if is_large && is_less { Self::Two(two) } else { Self::One(one) }
     }
@@ -221,7 +222,7 @@ mod tests {
             let plan = Passes::new(&shapes, 2.0);
             assert_eq!(plan.count(), 1, "{source:?} {target:?} {plan:?}");
         }
-        // The array is as small as the memory.
+        // The array fits into memory, so one pass reads each chunk once.
         let small = shapes(&[16, 256, 256], &[1, 256, 256], &[16, 8, 8], 64 * MIB);
         assert_eq!(Passes::new(&small, 1.0), Passes::One(Pass { chunks: vec![1, 32, 32], reads: 1.0 }));
     }
@@ -230,7 +231,7 @@ mod tests {
     fn one_pass_is_kept_on_request_and_if_two_do_not_help() {
         let columns = shapes(&[1024, 1024, 1024], &[1, 1024, 1024], &[1024, 32, 32], 64 * MIB);
         assert_eq!(Passes::new(&columns, 1000.0).count(), 1);
-        // Chunks of the intermediate array would be tiny.
+        // Chunks of the intermediate array would be tiny, so one pass is chosen.
         let tiny = shapes(&[1 << 20, 1 << 20], &[1, 1 << 20], &[1 << 20, 1], MIB);
         assert_eq!(Passes::new(&tiny, 2.0).count(), 1);
         assert_eq!(Passes::new(&shapes(&[], &[], &[], MIB), 1.0).count(), 1);
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], sizes(1)), [32, 1]);
         // A source chunk exceeds the budget, so regions consist of chunks of the copy.
         assert_eq!(region(&[4096, 4096], &[100, 1], &[100, 1], sizes(4)), [2, 1]);
-        // Chunks that exceed the budget.
+        // A chunk exceeds the budget, so a region is one chunk.
         assert_eq!(region(&[1 << 20, 1 << 10], &[1, 1], &[10, 10], sizes(1)), [1, 1]);
         assert!(region(&[], &[], &[], sizes(8)).is_empty());
         // With little memory there are fewer chunks, but at least one.

@@ -36,7 +36,7 @@ const LARGEST_DOCUMENT: usize = 64 << 20;
 pub struct CopyPlan {
     pub(crate) arrays: Vec<ArrayPlan>,
     pub(crate) groups: Vec<NewGroup>,
-    /// Other files of each source.
+    /// The files of each source that are not part of Zarr.
     pub(crate) others: Vec<(Arc<dyn Store>, Others)>,
     pub(crate) losses: Losses,
     pub(crate) skipped: Vec<Skipped>,
@@ -99,7 +99,7 @@ impl CopyPlan {
     }
 
     /// Returns the hash of the plan: sources, nodes, their documents in the copy, and how elements are copied. All
-    /// parts of one copy have the same one.
+    /// parts of one copy have the same hash.
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.digest
@@ -374,7 +374,7 @@ impl Target {
 fn have_one_form(source: &Source, to: &Array) -> bool {
     let from = source.array.metadata();
     let to = to.metadata();
-    // Storage transformers may depend on the positions of chunks.
+    // Storage transformers may depend on the positions of chunks, which a selection changes.
     let stay_in_place = source.is_whole() || from.storage_transformers.is_empty();
     stay_in_place
         && from.format == to.format

@@ -31,7 +31,7 @@ struct Current {
 struct Encoded {
     /// The number of chunks that were done before the call.
     before: u64,
-    /// The bytes of elements of a chunk, on average.
+    /// The size of the elements of a chunk in bytes, on average.
     share: u64,
 }
 
@@ -48,8 +48,8 @@ impl CopyProgress {
         &self.chunks
     }
 
-    /// Returns the bytes of elements that the copy reads and writes: once for each pass over an array. It is 0 before the
-    /// copy begins.
+    /// Returns the bytes of elements that the copy reads and writes: once for each pass over an array. It is 0 before
+    /// the copy begins.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.state.total.load(Ordering::Relaxed)

@@ -11,9 +11,9 @@ use super::source::whole;
 pub(crate) struct Selected {
     /// Ranges and lists, one per dimension.
     pub(crate) along: Vec<DimensionSelection>,
-    /// Elements of a chunk, or of the largest one.
+    /// Elements per dimension of a chunk, or of the largest chunk.
     pub(crate) chunk: Vec<u64>,
-    /// Elements of the array.
+    /// Elements of the array per dimension.
     pub(crate) array: Vec<u64>,
 }
 
@@ -56,9 +56,9 @@ impl Selected {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Counts {
     chunks: u64,
-    /// How often boxes read a chunk, in total.
+    /// The number of chunk reads of all boxes together.
     reads: u64,
-    /// The elements of the chunks.
+    /// The number of elements in these chunks along the dimension.
     elements: u64,
 }
 
@@ -167,7 +167,7 @@ mod tests {
                             let found = dimension.of_range(start, stop, step);
                             let mut expected = counted(&elements, dimension);
                             if step >= chunk {
-                                // An upper bound: the last chunk may be shorter.
+                                // `elements` is an upper bound, because the last chunk may be shorter.
                                 assert!(found.elements >= expected.elements, "{dimension:?} {start}:{stop}");
                                 expected.elements = found.elements;
                             }

@@ -50,7 +50,7 @@ impl<'a> Regions<'a> {
         Ok(ArraySubset::new(ranges?))
     }
 
-    /// Visits the wanted regions, or all.
+    /// Visits the regions in `wanted`, or all regions if it is `None`.
     pub(crate) fn visit(
         &self,
         wanted: Option<&BTreeSet<Vec<u64>>>,

@@ -42,15 +42,15 @@ pub struct CopySummary {
 /// The passes that a run takes over arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Which {
-    /// Both, array by array.
+    /// Both passes, array by array.
     Both,
     First,
     Second,
 }
 
 impl CopyPlan {
-    /// Copies the elements, and then writes the metadata, which makes the copy complete. Of a copy in several parts, the
-    /// part that finds all others complete writes the metadata.
+    /// Copies the elements, and then writes the metadata, which makes the copy complete. Of a copy in several parts,
+    /// the part that finds all others complete writes the metadata.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl<'a> Running<'a> {
             state.remove_other(&other)?;
         }
         if parts == 1 {
-            // An earlier attempt of this plan is not continued.
+            // An earlier attempt of this plan is not continued, so its markers and chunks are removed.
             state.remove()?;
             for (_, array) in &self.arrays {
                 array.erase_leftovers()?;
@@ -187,7 +187,7 @@ impl<'a> Running<'a> {
             ));
         }
         state.begin(parts, &self.plan.sources)?;
-        // Parts that run again find what they have written.
+        // A part may run again, so chunks in the destination count as written by this copy.
         self.is_resumed = parts > 1;
         Ok(())
     }
@@ -357,7 +357,8 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Returns the error of a copy that has begun. If there are no chunks, nothing remains.
+    /// Returns the error of a copy that has begun. If the destination has no chunks, the markers are removed, so that
+    /// nothing remains.
     fn interrupted(&self, error: CopyError) -> CopyError {
         // The original error is more important than an error of a listing.
         let has_chunks = self.has_chunks().unwrap_or(true);

@@ -81,7 +81,7 @@ impl Share {
             return true;
         }
         let [size, total, parts] = [self.size, self.total, self.part.count].map(u128::from);
-        // Products of two numbers of 64 bits do not overflow.
+        // The product of two 64-bit numbers fits into 128 bits.
         let within = size * u128::from(number) / u128::from(count.max(1));
         let place = u128::from(self.before) + within;
         let part = (place.min(total.saturating_sub(1)) * parts).checked_div(total).unwrap_or(0);

@@ -118,7 +118,8 @@ impl Source {
             }
             let first = grid.chunk_of(dimension, start)?;
             let last = grid.chunk_of(dimension, stop - 1)?;
-            // Elements of the last chunk that follow the selection would become visible when the copy grows.
+            // If the last chunk has elements after the end of the selection, they would become visible when the copy
+            // grows.
             let ends =
                 stop == self.array.shape()[dimension] || stop == grid.chunk_range(dimension, last)?.end;
             if !ends || grid.chunk_range(dimension, first)?.start != start {
@@ -207,7 +208,8 @@ pub(crate) struct Positions<'a> {
 }
 
 impl Positions<'_> {
-    /// Returns the smallest box with the positions of all elements of a chunk. It is empty if none is copied.
+    /// Returns the smallest box with the positions of all elements of a chunk. It is empty if no element of the chunk
+    /// is copied.
     pub(crate) fn of(&self, index: &[u64]) -> Result<ArraySubset, CopyError> {
         let array = &self.source.array;
         let chunk = array.chunk_subset(index)?.intersection(&ArraySubset::whole(array.shape()));
@@ -248,7 +250,7 @@ fn kept(along: DimensionSelection) -> DimensionSelection {
     }
 }
 
-/// Returns the most entries of a selection that are in a chunk of this length.
+/// Returns the maximum number of entries of a selection that are in one chunk of length `chunk`.
 fn entries(along: &DimensionSelection, chunk: u64) -> u64 {
     match along {
         DimensionSelection::Range { step, .. } => chunk.div_ceil((*step).max(1)),
@@ -284,7 +286,8 @@ fn part(along: &DimensionSelection, positions: &Range<u64>) -> DimensionSelectio
     }
 }
 
-/// Returns the positions of a range of every n-th element whose elements are in `chunk`.
+/// Returns the positions of the elements in `chunk` among the elements that `along`, a range of every n-th element,
+/// selects.
 fn positions_in(along: &DimensionSelection, chunk: &Range<u64>) -> Range<u64> {
     let DimensionSelection::Range { start, stop, step } = along else { return 0..0 };
     let step = (*step).max(1);

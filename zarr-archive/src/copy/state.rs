@@ -184,7 +184,7 @@ impl State {
         let key = self.folder.key(name)?;
         let text = value.to_string();
         if self.store.capabilities().conditional_set {
-            // If another process was first, the marker is the same.
+            // If another process created the marker first, its content is the same.
             let _created = self.store.set_if(&key, text.as_bytes().into(), &Condition::Missing)?;
         } else {
             self.store.set(&key, text.as_bytes().into())?;

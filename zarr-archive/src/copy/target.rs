@@ -40,7 +40,7 @@ pub(crate) fn metadata(
     source.shape = from.shape().to_vec();
     let mut losses = Vec::new();
     if is_as_before && from.is_whole() && format == source.format && array.fallback().is_some() {
-        // The document and the encoded chunks are copied unchanged.
+        // The array keeps its unknown data type: its document and its encoded chunks are copied unchanged.
         return Ok((source, losses));
     }
     let mut refused = Vec::new();
@@ -130,7 +130,8 @@ fn stores_every_chunk(array: &Array) -> Result<bool, CopyError> {
     Ok(array.stored_chunks()?.len() as u64 == count)
 }
 
-/// Returns the losses of extensions that readers must understand. An array is not copied without them.
+/// Returns the losses of extensions that readers must understand. An array is not copied if it would lose such an
+/// extension.
 fn must_be_understood(source: &ArrayMetadata, losses: &[ConversionLoss]) -> Vec<String> {
     let extensions = source.extensions.iter().enumerate().filter(|(_, extension)| extension.must_understand);
     let members: Vec<_> = extensions.map(|(position, _)| format!("extensions[{position}]")).collect();
@@ -256,8 +257,8 @@ fn without_codecs(
     Ok(builder)
 }
 
-/// Describes an array like `array` in `format`, with another shape: its data type, fill value, chunks, shards, dimension names,
-/// attributes, and codecs unless `has_codecs` is set.
+/// Describes an array like `array` in `format`, with another shape: with its data type, fill value, chunks, shards,
+/// dimension names and attributes. Its codecs are left out if the caller has other codecs, which `has_codecs` states.
 ///
 /// # Errors
 ///
@@ -329,7 +330,7 @@ fn with_codecs_of(mut builder: ArrayBuilder, array: &Array, format: Format) -> A
         .fold(builder, |builder, document| builder.codec((document.identifier, document.configuration)))
 }
 
-/// Returns an extension and its type as in a document of the draft.
+/// Returns the value that stands for an extension in a document of the draft: its identifier, type and configuration.
 fn of_draft(document: &ExtensionDocument) -> Value {
     let mut members = Object::new();
     members.insert("extension", document.identifier.as_str());

@@ -293,7 +293,8 @@ mod tests {
         (0..5).try_for_each(|number| visit(&[number]))
     }
 
-    /// The writer waits for the next region to be read, and the reader for the previous one to be written.
+    /// At the barrier, the writer of each region waits for the reader of the next region, and the reader for the
+    /// writer.
     #[test]
     fn the_next_region_is_read_while_the_previous_one_is_written() {
         let meeting = Barrier::new(2);

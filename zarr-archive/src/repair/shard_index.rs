@@ -1,8 +1,8 @@
 //! Rebuilds the index of a shard whose inner chunks are intact.
 //!
-//! An index is rebuilt only if the result is certain. Either its entries divide the shard exactly, every inner chunk can be
-//! decoded, and only the checksum is wrong; or one entry is wrong, and the index with the only entry that divides the
-//! shard exactly has the stored checksum.
+//! An index is rebuilt only if the result is certain. Either its entries divide the shard exactly, every inner chunk
+//! can be decoded, and only the checksum is wrong; or one entry is wrong, and the index with the only entry that
+//! divides the shard exactly has the stored checksum.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,13 +14,14 @@ use zarr_spec::{ByteOrder, Codec, Size};
 /// The size of an entry in bytes: offset and size.
 const ENTRY: usize = 16;
 
-/// The most entries of which one may be wrong. Each is tried.
+/// The maximum number of entries of an index in which one wrong entry is searched for. The search tries each entry.
 const MAX_ENTRIES: usize = 1024;
 
 /// The entry of a missing inner chunk.
 const MISSING: [u8; ENTRY] = [0xff; ENTRY];
 
-/// Returns the value of the shard with another index; `None` if that is not certain, or if the index is not damaged.
+/// Returns the value of the shard with a rebuilt index; `None` if the rebuilt index is not certain, or if the stored
+/// index is not damaged.
 pub(super) fn rebuilt(array: &Array, chunk: &[u64]) -> Result<Option<Vec<u8>>, Error> {
     let Some(shard) = array.codecs().shard() else { return Ok(None) };
     let Some(value) = array.read_encoded_chunk(chunk)? else { return Ok(None) };
@@ -84,14 +85,15 @@ impl<'a> Index<'a> {
         self.checksum_of(self.entries).as_deref() == Some(self.stored)
     }
 
-    /// Returns the index with the right checksum, if its entries divide the inner chunks exactly.
+    /// Returns the index with a new checksum, if its entries cover the bytes of the inner chunks without gaps or
+    /// overlaps.
     fn with_other_checksum(&self) -> Option<Vec<u8>> {
         let ranges = ranges_of(self.entries)?;
         gaps(&self.data, ranges).filter(Vec::is_empty)?;
         Some([self.entries, &self.checksum_of(self.entries)?].concat())
     }
 
-    /// Returns the index with one other entry that fills the only gap and matches the stored checksum.
+    /// Returns the index with one entry replaced, so that its entries leave no gap and match the stored checksum.
     fn with_other_entry(&self) -> Option<Vec<u8>> {
         let count = self.entries.len() / ENTRY;
         (0..count).filter(|_| count <= MAX_ENTRIES).find_map(|number| {

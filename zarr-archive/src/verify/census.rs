@@ -24,9 +24,9 @@ pub struct Census {
     pub damaged: u64,
     /// The sizes of all stored values together in bytes; `None` if they were not read.
     pub encoded_size: Option<u64>,
-    /// The size of the smallest value.
+    /// The size of the smallest value in bytes.
     pub smallest: Option<u64>,
-    /// The size of the largest value.
+    /// The size of the largest value in bytes.
     pub largest: Option<u64>,
     /// The hash of the elements, if all chunks were decoded and compared with a manifest.
     pub values: Option<String>,
@@ -53,7 +53,8 @@ impl Census {
     }
 }
 
-/// A picture of a chunk grid. Rows are all dimensions but the last; a cell stands for several chunks of a large grid.
+/// A picture of a chunk grid. Its columns are the last dimension, and its rows are all other dimensions. A cell stands
+/// for several chunks of a large grid.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "Vec<String>", from = "Vec<String>")]
 pub struct Picture {
@@ -118,7 +119,7 @@ impl Picture {
         match state {
             ChunkState::Stored => cell.stored += 1,
             ChunkState::Fill => cell.fill += 1,
-            // The chunk was counted as stored before.
+            // A damaged chunk was also counted as stored before.
             ChunkState::Damaged => cell.damaged += 1,
         }
     }

@@ -18,7 +18,7 @@ use crate::sums::ValueSum;
 /// The number of chunks whose sizes are requested together.
 const TOGETHER: usize = 4096;
 
-/// The elements that are compared with the fill value together, in bytes.
+/// The size in bytes of the elements that are compared with the fill value together.
 const PORTION: usize = 4 << 10;
 
 /// The most missing chunks that are listed.
@@ -91,7 +91,7 @@ impl Check<'_> {
         self.report.census.picture.add(self.array.chunk_grid().grid_shape(), index, state);
     }
 
-    /// Returns the chunks that are stored. If the store cannot list, each chunk is asked for.
+    /// Returns the chunks that are stored. If the store cannot list, it is asked for each chunk.
     fn stored(&mut self) -> Result<Option<Vec<Vec<u64>>>, Error> {
         if !self.array.hierarchy().store().capabilities().listable {
             let mut stored = Vec::new();
@@ -319,7 +319,7 @@ fn is_fill(stream: &Stream, elements: &mut ElementArray) -> bool {
     })
 }
 
-/// Compares the size of a stored value with that of its codecs.
+/// Compares the size of a stored value with the size that its codecs produce.
 fn wrong_size(size: u64, expected: Size) -> Option<Finding> {
     match expected {
         _ if size == 0 && expected != Size::Exact(0) => {

@@ -56,7 +56,8 @@ fn kinds(hierarchy: &Hierarchy) -> Result<BTreeMap<NodePath, EntryKind>, Error> 
     Ok(entries.into_iter().map(|entry| (entry.path, entry.kind)).collect())
 }
 
-/// Returns whether the copy of a document differs from it. Unreadable documents are findings of their own.
+/// Returns whether the consolidated copy of a document differs from the document. Other checks report unreadable
+/// documents.
 fn is_different(copies: &Hierarchy, documents: &Hierarchy, path: &NodePath) -> bool {
     match (copies.metadata(path), documents.metadata(path)) {
         (Ok(copy), Ok(document)) => without_copies(copy) != without_copies(document),

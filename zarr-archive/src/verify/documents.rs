@@ -45,7 +45,7 @@ pub(super) fn check(hierarchy: &Hierarchy, keys: &[Key], report: &mut Report) ->
     Ok(())
 }
 
-/// Returns whether an error only says that a plugin is unknown.
+/// Returns whether an unknown plugin is the only reason for an error.
 fn is_unknown(error: &Error) -> bool {
     match error {
         Error::NotUnderstood(error) => error.problems.iter().all(|problem| !problem.missing.is_empty()),

@@ -104,7 +104,7 @@ impl FindingKind {
 }
 
 impl Finding {
-    /// Returns a finding without a place.
+    /// Returns a finding without a path, key or chunk.
     pub fn new(kind: FindingKind, text: impl Into<String>) -> Self {
         Self { kind, path: None, key: None, chunk: None, inner: None, text: text.into() }
     }

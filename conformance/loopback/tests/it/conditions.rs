@@ -1,4 +1,5 @@
-//! Conditions of writes and deletions: "Conditional requests" in the user guide of S3, and generations of Cloud Storage.
+//! Conditions of writes and deletions: "Conditional requests" in the user guide of S3, and generations of Cloud
+//! Storage.
 
 use std::thread;
 
