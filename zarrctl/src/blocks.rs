@@ -68,8 +68,8 @@ impl<'a> Blocks<'a> {
     /// Visits bands: parts whose elements are consecutive in C order, and which begin and end at block
     /// boundaries along one dimension.
     ///
-    /// A band has at most `budget` bytes, or the bytes of one block along the first dimension in which a
-    /// block has more than one entry.
+    /// A band has at most `budget` bytes if the blocks allow that. A larger block is divided along the next dimension
+    /// if it has only one entry along this one; otherwise a band spans the whole block.
     pub(crate) fn for_each_band(
         &self,
         element_size: u64,
@@ -133,7 +133,8 @@ impl<'a> Blocks<'a> {
         &self,
         visit: &mut dyn FnMut(&Block) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        // Otherwise the loops would visit all blocks of the other dimensions, up to 2^63.
+        // If any dimension has no entries, there are no blocks, but the loops would visit all blocks of the dimensions
+        // before it, up to 2^63.
         if slabs::count(self.along) == 0 {
             return Ok(());
         }
@@ -414,7 +415,7 @@ mod tests {
         let all = |length| DimensionSelection::Range { start: 0, stop: length, step: 1 };
         assert_eq!(counts(&[all(64), all(4096), all(4096)], &[64, 512, 512], 1, 128 << 20)[1..], [1, 8]);
         assert_eq!(counts(&[all(100), all(1000), all(1000)], &[100, 100, 100], 4, 128 << 20)[1..], [3, 33]);
-        // One chunk exceeds the budget.
+        // One chunk exceeds the budget, so a block is one chunk.
         assert_eq!(counts(&[all(100), all(100)], &[100, 100], 8, 1000), [1, 1]);
         assert!(counts(&[], &[], 8, 1000).is_empty());
     }

@@ -7,7 +7,7 @@ use zarr_kit::spec::{Object, Value};
 
 use calendar::{Calendar, DAY, Date};
 
-/// The time in `days since 2001-01-01`.
+/// The units of times, such as `days since 2001-01-01`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TimeUnits {
     /// Seconds per unit.
@@ -17,7 +17,7 @@ pub(crate) struct TimeUnits {
     calendar: Calendar,
 }
 
-/// The longest date that is parsed.
+/// The maximum length of a date that is parsed, in bytes.
 const LONGEST: usize = 40;
 
 impl TimeUnits {
@@ -48,7 +48,7 @@ impl TimeUnits {
         Some(Self { seconds, reference, calendar })
     }
 
-    /// Formats a time with as many parts as it has.
+    /// Formats a time as a date, with the time of day and fractions of a second unless they are zero.
     pub(crate) fn text(&self, value: f64) -> String {
         // Seconds are counted from the day of the reference: as seconds since the first day of the calendar, a float
         // would lose fractions.
@@ -57,7 +57,8 @@ impl TimeUnits {
         if seconds.is_finite() { self.calendar.text(first, seconds) } else { "NaT".to_owned() }
     }
 
-    /// Returns the first time of a date, and the first time after it: a month for `2001-02`.
+    /// Returns the first time of a date, and the first time after the date. For `2001-02`, these are the beginnings of
+    /// February and March.
     pub(crate) fn bounds(&self, text: &str) -> Option<(f64, f64)> {
         let date = Date::parse(text)?;
         let value = |seconds: f64| (seconds - self.reference) / self.seconds;
@@ -125,7 +126,7 @@ impl Decoding {
                 offset => format!("{scaled} + {offset}"),
             });
         }
-        // NaN is missing in any case.
+        // NaN is missing in any case, so it is not listed.
         let mut missing: Vec<String> =
             missing.iter().filter(|number| !number.is_nan()).map(f64::to_string).collect();
         missing.dedup();

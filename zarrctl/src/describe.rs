@@ -17,7 +17,7 @@ pub(crate) struct Part {
     /// The member of the document, such as `codecs`.
     pub(crate) member: &'static str,
     pub(crate) identifier: String,
-    /// Null if it is missing.
+    /// The configuration; null if it is missing.
     pub(crate) configuration: Value,
     /// Package and version of the plugin, or why it is missing.
     pub(crate) plugin: Result<String, String>,

@@ -42,13 +42,13 @@ pub(crate) fn is_on() -> bool {
     DURABLE.get().copied().unwrap_or_default()
 }
 
-/// Returns what changes of local folders wait for.
+/// Returns the durability of changes in local folders: they wait for the disk if [`is_on`].
 pub(crate) fn durability() -> Durability {
     if is_on() { Durability::Full } else { Durability::None }
 }
 
-/// Opens a store for writing. Local folders, databases and archives in it are durable if [`is_on`], unless a description has
-/// another value of `durable`.
+/// Opens a store for writing. Local folders, databases and archives in it are durable if [`is_on`], unless a
+/// description has another value of `durable`.
 pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
     if !is_on() {
         return Ok(open_store(context.registry(), location)?);
@@ -60,7 +60,8 @@ pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, 
     let url = store.location();
     for database in DATABASES {
         if let Some(path) = url.strip_prefix(database).and_then(|rest| rest.strip_prefix(':')) {
-            // The first store of a database sets the options of all.
+            // The first open store of a database sets the options of all, so it is closed before the database is opened
+            // as durable.
             drop(store);
             let description = json!({"type": (database), "path": (path), "durable": "full"});
             return Ok(open_store(context.registry(), &description.to_string())?);

@@ -109,7 +109,7 @@ fn hint(error: &zarr_kit::Error) -> Option<String> {
         }
         #[cfg(all(feature = "dynamic", target_os = "linux"))]
         zarr_kit::Error::NotUnderstood { .. } => {
-            // For the others, the message names the plugin.
+            // For identifiers that are known elsewhere or resemble known ones, the message already names the plugin.
             let unknown =
                 error.missing_plugins().find(|it| it.known_elsewhere.is_none() && it.similar.is_empty())?;
             Some(format!("`zarrctl plugins why {}` shows where it was searched for", unknown.identifier))

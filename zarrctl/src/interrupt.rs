@@ -55,7 +55,7 @@ pub(crate) fn commit_all() -> Result<(), Failure> {
 pub(crate) struct Left {
     /// The message if no write has begun.
     pub(crate) unwritten: String,
-    /// The message otherwise.
+    /// The message if a write has begun.
     pub(crate) written: String,
 }
 

@@ -11,10 +11,11 @@ use crate::decoded::decoded_texts;
 use crate::failure::Failure;
 use crate::{selecting, slabs};
 
-/// The coordinate values at each end that are printed.
+/// The number of coordinate values that are printed at each end of a selection.
 const ENDS: u64 = 3;
 
-/// Returns a line for each dimension with a coordinate: its name, the first and the last selected values, and their unit.
+/// Returns a line for each dimension with a coordinate: its name, the first and the last selected values, and their
+/// unit.
 pub(crate) fn lines(
     array: &Array,
     hierarchy: &Hierarchy,

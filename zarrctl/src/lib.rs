@@ -69,7 +69,7 @@ fn run_parsed(arguments: Arguments) -> u8 {
     opening::require_conditional(arguments.require_conditional);
     let set = opening::set_memory(arguments.memory).and_then(|()| durable::set(arguments.durable));
     let done = set.and_then(|()| run_verb(arguments.verb));
-    // Also after a failure, so that everything that the verb wrote before it is stored.
+    // Stores are committed also after a failure, so that everything that the verb wrote before the failure is stored.
     let committed = interrupt::commit_all();
     let mut status = 0;
     for failure in [done, committed].into_iter().filter_map(Result::err) {

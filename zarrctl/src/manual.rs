@@ -12,7 +12,7 @@ pub(crate) struct Page {
     pub(crate) text: String,
 }
 
-/// Returns the pages of a command and all commands below it. Hidden ones have none.
+/// Returns the pages of a command and all commands below it. Hidden commands have no pages.
 pub(crate) fn pages(mut command: Command) -> Vec<Page> {
     command.build();
     let mut pages = Vec::new();

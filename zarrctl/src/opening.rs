@@ -311,7 +311,7 @@ pub(crate) fn warn_of_place(location: &str, store: &dyn Store) {
     let scheme = location.split_once(':').map_or("", |(scheme, _)| scheme);
     let is_word = scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let opened = store.location();
-    // The location of a store in a folder, such as an N5 container, has a step.
+    // A store that interprets a folder, such as an N5 container, has a `|` in its location.
     let is_folder =
         opened.starts_with("file:") && !opened.contains('|') && !scheme.eq_ignore_ascii_case("file");
     if is_word && is_folder && !Path::new(location).exists() {

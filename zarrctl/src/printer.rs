@@ -35,7 +35,8 @@ pub(crate) fn write_json(value: &Value, to: &mut dyn Write) -> Result<(), Failur
 }
 
 thread_local! {
-    /// The notes of this thread, if the caller of the library receives them. Then the thread writes nothing to standard error.
+    /// The notes of this thread, if the caller of the library receives them. Then the thread writes nothing to standard
+    /// error.
     static COLLECTED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 

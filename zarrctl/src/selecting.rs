@@ -80,7 +80,7 @@ fn entries(text: &str) -> Vec<&str> {
 
 fn selected(array: &Array, hierarchy: &Hierarchy, entry: &Entry<'_>) -> Result<DimensionSelection, Failure> {
     if let Some(positions) = entry.value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        // A list of positions needs the brackets.
+        // The parser of positions requires brackets around a list only.
         let text = if positions.contains(',') { entry.value } else { positions };
         return by_position(text, entry.length);
     }
@@ -169,7 +169,7 @@ fn by_value(values: &Values, text: &str) -> Result<DimensionSelection, Failure> 
             Ok(DimensionSelection::Index(found as u64))
         }
         Values::Numbers { numbers, time } => match (time, text.parse::<f64>()) {
-            // A year such as `2001` is a time.
+            // `2001` is a number, but for a coordinate of times it is a year.
             (None, Ok(number)) => nearest(numbers, number),
             _ => {
                 let Bounds { from, until, is_closed } = bounds(text, time.as_ref())?;

@@ -15,7 +15,8 @@ pub(crate) fn share(memory: u64) -> u64 {
 
 /// Returns the most bytes of elements of `array` that may be in memory at a time.
 pub(crate) fn most(array: &Array) -> u64 {
-    // The limit of the context does not include the share for elements.
+    // Elements may take a quarter of the memory. The context has the other three quarters, so this quarter is a third
+    // of its limit.
     array.hierarchy().context().limits().memory / 3
 }
 

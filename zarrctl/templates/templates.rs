@@ -35,14 +35,14 @@ pub(crate) struct Template {
     pub(crate) kind: Kind,
     /// The name on the command line, and the prefix of package names in this workspace.
     pub(crate) name: &'static str,
-    /// The name in texts.
+    /// The name of the kind in texts.
     pub(crate) what: &'static str,
-    /// `src/lib.rs`
+    /// The text of `src/lib.rs`.
     pub(crate) source: &'static str,
-    /// `tests/it.rs`
+    /// The text of `tests/it.rs`.
     pub(crate) test: &'static str,
     pub(crate) uri: Uri,
-    /// Whether it has a fuzz target.
+    /// Whether a crate of this kind has a fuzz target.
     pub(crate) is_fuzzed: bool,
 }
 

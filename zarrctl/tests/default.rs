@@ -1,4 +1,5 @@
-//! The program without all features: refuses everything else and names the command that adds it.
+//! A build without all features refuses the verbs, stores and plugins that it lacks, and names the command that runs a
+//! build with all features.
 #![cfg(not(feature = "full"))]
 #![expect(clippy::unwrap_used, reason = "a failure to run the program is a failed test")]
 

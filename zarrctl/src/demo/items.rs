@@ -141,7 +141,7 @@ fn times() -> Item {
     Item { path: "/weather/time", builder, content: Content::Fixed(counts.collect()) }
 }
 
-/// Returns temperatures of that year, in tenths of a degree.
+/// Returns temperatures of the year 2024, in tenths of a degree.
 fn temperatures(format: Format) -> Item {
     let turn =
         |number: i32, period: i32| (f64::from(number) / f64::from(period) * std::f64::consts::TAU).sin();

@@ -18,8 +18,8 @@ const PADDED: &str = "null_terminated_bytes[";
 /// The prefix of names of texts of a fixed length.
 const TEXT: &str = "fixed_length_utf32[";
 
-/// Returns the element that a text describes, in native byte order: a number, `true`, a time in ISO 8601, or a text without
-/// quotes.
+/// Returns the element that a text describes, in native byte order: a number, `true`, a time in ISO 8601, or a text
+/// without quotes.
 ///
 /// # Errors
 ///
@@ -55,8 +55,8 @@ pub(crate) fn parse(data_type: &dyn DataType, text: &str) -> Result<Vec<u8>, Str
     element(data_type, &value)
 }
 
-/// Returns the element that a JSON value describes, as the fill value in a document of v3; also what [`parse`] takes, as a
-/// string.
+/// Returns the element that a JSON value describes. The value has the form of a fill value in a v3 document, or is a
+/// string that [`parse`] accepts.
 ///
 /// # Errors
 ///
@@ -73,7 +73,7 @@ pub(crate) fn of_json(data_type: &dyn DataType, value: &Value) -> Result<Vec<u8>
 fn element(data_type: &dyn DataType, value: &Value) -> Result<Vec<u8>, String> {
     let reading = Reading::default();
     let element = data_type.fill_value(value, &FillContext::new(Format::V3, &reading));
-    // "invalid fill value" is about metadata documents.
+    // The prefix "invalid fill value" is about metadata documents, so it is removed.
     let message = |error: zarr_kit::spec::DataTypeError| {
         let text = error.to_string();
         text.strip_prefix("invalid fill value: ").unwrap_or(&text).to_owned()
@@ -118,7 +118,7 @@ fn number(text: &str) -> Option<Value> {
     if let Ok(parsed) = parse_json(plain.as_bytes(), &ParseOptions::default()) {
         return matches!(parsed.value, Value::Number(_)).then_some(parsed.value);
     }
-    // JSON numbers do not begin or end with a point.
+    // Unlike numbers in JSON, numbers of other programs may begin or end with a point.
     Number::from_f64(plain.parse().ok()?).map(Value::from)
 }
 

@@ -41,7 +41,7 @@ impl CsvWriter {
         Ok(Self { columns, column: 0, fields, has_header: false, decoder: None })
     }
 
-    /// Writes decoded elements.
+    /// Sets the decoder; `None` writes elements as they are stored.
     pub(crate) fn with_decoder(mut self, decoder: Option<Decoder>) -> Self {
         self.decoder = decoder;
         self

@@ -7,7 +7,8 @@ use crate::failure::Failure;
 /// The longest record, in bytes.
 const LONGEST: usize = 64 << 20;
 
-/// Reads records of fields. Records end with a newline, quoted fields may contain newlines, and empty lines are skipped.
+/// Reads records of fields. Records end with a newline, quoted fields may contain newlines, and empty lines are
+/// skipped.
 pub(crate) struct Records<'r> {
     from: BufReader<Box<dyn Read + 'r>>,
     /// The number of lines that were read.

@@ -70,7 +70,7 @@ pub(crate) fn parts<'e>(field: &Field, element: &'e [u8]) -> impl Iterator<Item 
     let size = field.data_type.elements().size().unwrap_or(0);
     let count: usize = field.shape.iter().product();
     let bytes = element.get(field.offset..field.offset + size * count).unwrap_or_default();
-    // A field of size 0 is an empty string.
+    // `chunks_exact` yields nothing for elements of size 0, which are empty strings.
     let empty = if size == 0 { count } else { 0 };
     bytes.chunks_exact(size.max(1)).chain(std::iter::repeat_n(&[][..], empty))
 }

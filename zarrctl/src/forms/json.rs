@@ -25,7 +25,7 @@ impl JsonWriter {
         Self { shape: shape.to_vec(), order, position: 0, decoder: None }
     }
 
-    /// Writes decoded elements.
+    /// Sets the decoder; `None` writes elements as they are stored.
     pub(crate) fn with_decoder(mut self, decoder: Option<Decoder>) -> Self {
         self.decoder = decoder;
         self

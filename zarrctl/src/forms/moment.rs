@@ -10,8 +10,8 @@ pub(crate) fn unit(unit: &str) -> Option<(i64, &str)> {
     Some((scale, &unit[digits..]))
 }
 
-/// Parses a time such as `2001-02-03T04:05:06.789`, with missing parts at its end, or `NaT`. `None` if it is not a whole
-/// number of `unit`s.
+/// Parses a time such as `2001-02-03T04:05:06.789`, with missing parts at its end, or `NaT`. `None` if it is not a
+/// whole number of `unit`s.
 pub(crate) fn parse(text: &str, unit_name: &str) -> Option<i64> {
     if text == "NaT" {
         return Some(i64::MIN);
@@ -88,7 +88,7 @@ impl Moment {
         is_valid.then_some(Self { year, month, day, of_day })
     }
 
-    /// Returns the months since 1970, if the time is the beginning of one.
+    /// Returns the months since 1970, if the time is the beginning of a month.
     fn whole_months(&self) -> Option<i128> {
         let is_first = self.day == 1 && self.of_day == 0;
         is_first.then(|| i128::from((self.year - 1970) * 12 + self.month - 1))

@@ -44,7 +44,7 @@ struct Seen {
     used: BTreeSet<usize>,
     /// The dimension names of all arrays.
     names: BTreeSet<String>,
-    /// Resolved entries, because many arrays share a coordinate.
+    /// Resolved entries, cached because many arrays share a coordinate.
     resolved: HashMap<Resolved, DimensionSelection>,
 }
 

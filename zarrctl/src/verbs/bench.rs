@@ -109,7 +109,7 @@ fn report(hierarchy: Opened, tape: Arc<Tape>, arguments: &arguments::Bench) -> R
         has_shards: report.subject.has_shards,
         is_raw: report.subject.is_raw,
         stored,
-        // One read is enough if it is not timed.
+        // The reads of a small array are not timed, so one read is enough.
         seconds: if report.subject.is_little() { Duration::ZERO } else { arguments.seconds },
     };
     let accesses = Access::all(report.shape.len());
@@ -211,7 +211,7 @@ fn write_row(subject: &Subject, measured: &Measured, to: &mut dyn Write) -> io::
 fn start_threads() -> Result<(), Failure> {
     match rayon::ThreadPoolBuilder::new().build_global() {
         Err(error) if error.source().is_some() => Err(Failure::fault(format!("starting threads: {error}"))),
-        // An error without a source means that they are already running.
+        // An error without a source means that the threads are already running.
         Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -239,7 +239,7 @@ fn print_losses(losses: &Losses) -> Result<(), Failure> {
     Ok(writeln!(stdout(), "the copy would lose:\n{text}")?)
 }
 
-/// Prints how each array will be copied, and what all of them take.
+/// Prints how each array will be copied, and the memory and space that the whole copy takes.
 fn print_plan(plan: &CopyPlan, arguments: &Copy) -> Result<(), Failure> {
     let mut out = stdout();
     plan.replaced().iter().try_for_each(|path| writeln!(out, "{}  is erased first", printable(path)))?;

@@ -140,9 +140,9 @@ fn standard_output() -> Box<dyn Write> {
     }
 }
 
-/// The output size above which `--select` is required.
+/// The size of the output in bytes above which `--select` is required.
 const MOST_UNASKED: u64 = 1 << 40;
-/// The largest output: file sizes are signed.
+/// The maximum size of the output in bytes, because file sizes are signed 64-bit numbers.
 const MOST: u64 = 1 << 63;
 
 /// Refuses huge outputs: sparse arrays can be large without taking space.

@@ -50,14 +50,14 @@ struct ArrayFacts {
     parts: Vec<Part>,
     dimension_names: Option<Vec<Option<String>>>,
     fallback: Option<String>,
-    /// `None` if the chunk grid is unreadable.
+    /// The chunks; `None` if the chunk grid is unreadable.
     chunks: Option<Chunks>,
 }
 
 #[derive(Debug)]
 struct Chunks {
     grid_shape: Vec<u64>,
-    /// `None` if chunks differ.
+    /// The shape of a chunk; `None` if chunks differ.
     chunk_shape: Option<Vec<u64>>,
     /// The chunk shape in words, with "up to" if chunks differ.
     chunk_size: String,

@@ -37,11 +37,11 @@ struct Row {
     name: String,
     /// The names in each format, in the order of [`Format::ALL`]; for a store, the URL schemes are last.
     identifiers: Vec<(&'static str, Vec<String>)>,
-    /// `None` for a store, which has only a name and schemes.
+    /// The identifiers; `None` for a store, which has only a name and schemes.
     own: Option<Identifiers>,
     about: About,
     origin: Origin,
-    /// The manifest of its library, if it is not linked.
+    /// The manifest of the plugin's library, if the plugin is not linked.
     library: Option<PathBuf>,
     /// The requirements of the library, one line each.
     needs: Vec<String>,
@@ -52,7 +52,7 @@ struct Library {
     name: String,
     version: String,
     manifest: PathBuf,
-    /// The reason why it is not used; `None` if it is used.
+    /// The reason why the library is not used; `None` if it is used.
     refusal: Option<String>,
     /// Whether another version, or the same version in another folder, is used.
     is_shadowed: bool,
@@ -257,8 +257,8 @@ fn known(_wanted: Option<&str>) -> Result<Known, Failure> {
     Ok(Known { rows: rows(&registry), registry, libraries: Vec::new() })
 }
 
-/// Returns the kinds and names of the plugins that `id` names. For an unknown name, the error has the build that has it
-/// or similar names.
+/// Returns the kinds and names of the plugins that `id` names. For an unknown name, the error names the build that has
+/// such a plugin, or similar names.
 #[cfg(feature = "conformance")]
 pub(super) fn named(registry: &Registry, id: &str) -> Result<Vec<(ExtensionPoint, String)>, Failure> {
     let known = Known { registry: registry.clone(), rows: rows(registry), libraries: Vec::new() };
@@ -331,7 +331,7 @@ fn write(
     Ok(())
 }
 
-/// The consequence for the arrays of a codec that only decodes.
+/// The note about a codec that only decodes.
 const ONLY_DECODES: &str = "only decodes: arrays with it can be read, but not created or written";
 
 /// Writes a line for each plugin, truncated to the width of a terminal.

@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Put) -> Result<(), Failure> {
         (Some(value), _) => converted::put_value(&array, &along, value)?,
         (None, Some(file)) => put(&array, &along, &Given { arguments, file }, hierarchy.context().registry())
             .map_err(|failure| match failure {
-                // Errors of the engine name the array and chunk.
+                // Errors of the engine name the array and the chunk, so the name of the file would not help.
                 Failure::Fault(error) if error.is::<zarr_kit::Error>() => Failure::Fault(error),
                 failure => failure.while_doing(&format!("`{}`", file.display())),
             })?,

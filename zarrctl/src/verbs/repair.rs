@@ -69,7 +69,7 @@ fn summary(repairs: usize, remaining: usize, is_run: bool) -> String {
     }
 }
 
-/// Names the option for damaged chunks that the plan leaves alone.
+/// Names the option for damaged chunks, if the plan leaves damaged chunks unrepaired.
 fn hint(plan: &RepairPlan) -> &'static str {
     let is_chunk = |finding: &Finding| finding.chunk.is_some() && finding.kind != FindingKind::MissingChunk;
     match plan.remaining.iter().any(is_chunk) {

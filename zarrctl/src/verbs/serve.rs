@@ -32,7 +32,7 @@ const MAX_CLIENTS: usize = 128;
 /// The time after which an idle or slow client is disconnected.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The time and the number of bytes for which the rest of a refused request is read.
+/// The limits for reading the rest of a refused request: a time, and a number of bytes.
 const REST: (Duration, usize) = (Duration::from_secs(2), 1 << 20);
 
 /// The delay after a connection could not be accepted, usually because too many files are open.
@@ -41,7 +41,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// A store and its clients.
 struct Server {
     store: Arc<dyn Store>,
-    /// The origin whose pages may read.
+    /// The origin of the web pages that may read the values.
     origin: String,
     clients: AtomicUsize,
 }
@@ -119,8 +119,8 @@ impl Server {
     }
 }
 
-/// Ends a connection. The rest of a request that was not read is read first, within limits: it would otherwise reset the
-/// connection, and the client might lose the answer.
+/// Ends a connection. The rest of a request that was not read is read first, within limits: it would otherwise reset
+/// the connection, and the client might lose the answer.
 fn disconnect(mut client: &TcpStream) -> io::Result<()> {
     client.shutdown(Shutdown::Write)?;
     let (time, mut bytes) = REST;

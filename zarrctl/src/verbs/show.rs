@@ -184,8 +184,9 @@ impl Shown<'_> {
         Value::Object(members)
     }
 
-    /// Reads every n-th element of the last two selected dimensions, at most `size` columns and rows; the first entry of
-    /// the others. `None` if there is no such slice, or it is too large.
+    /// Reads a slice of at most `size` columns and rows: every n-th element along the last two dimensions with more
+    /// than one selected entry. Along the other dimensions, it has only the first entry. Returns `None` if there is no
+    /// such slice, or it is too large.
     fn slice(&self, size: (u64, u64), is_text: bool) -> Result<Option<Slice>, Failure> {
         let long: Vec<usize> =
             (0..self.along.len()).filter(|&at| slabs::length(&self.along[at]) > 1).collect();

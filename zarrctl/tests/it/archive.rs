@@ -71,7 +71,8 @@ fn diff_compares_parts_of_stores_and_within_tolerances() {
     assert_eq!(ran(&[&nodes[..], &["--no-values"]].concat()).0, 0);
 }
 
-/// The members of a zip archive have checksums of their own, so that damage of uncompressed chunks is found too.
+/// `verify` also finds damage of uncompressed chunks in a zip archive, because the members of the archive have
+/// checksums.
 #[test]
 fn damage_in_a_zip_archive_is_found() {
     let place = Place::new();
@@ -148,7 +149,7 @@ fn an_interrupted_check_is_resumed() {
     let report = text(&["verify", &store, "--resume", &record]);
     let text_of_record = fs::read_to_string(&record).unwrap();
     assert_eq!(text_of_record.lines().count(), 9);
-    // The end of the last line is missing. Its array is checked again, and the others are not.
+    // The end of the last line is removed: the array of this line must be checked again, and the other arrays must not.
     fs::write(&record, &text_of_record[..text_of_record.len() - 20]).unwrap();
     fs::write(place.path("demo/v3/image/mandelbrot/c/0/0"), b"damaged").unwrap();
     assert_eq!(text(&["verify", &store, "--resume", &record]), report);
@@ -174,7 +175,7 @@ fn harm(place: &Place) {
     }
 }
 
-/// A repair that is killed at any moment is finished by another one.
+/// Another repair finishes a repair that was killed at any moment.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_killed_repair_is_finished_by_another_one() {

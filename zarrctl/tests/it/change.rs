@@ -425,7 +425,7 @@ fn a_failed_write_leaves_only_the_old_value() {
         let output = shell.args(arguments).env_clear().output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {message}");
-        // Several threads write chunks. The one that fails first is named.
+        // Several threads write chunks, and the message names the chunk that fails first.
         let is_named = ["0/0", "1/0"].iter().any(|chunk| {
             message.starts_with("error: writing `")
                 && message.ends_with(&format!("/a/c/{chunk}`: File too large\n"))

@@ -98,7 +98,7 @@ fn a_store_with_values_is_checked_below_a_temporary_prefix() {
     assert_eq!(std::fs::read_dir(place.path("taken")).unwrap().count(), 1, "no empty folder is left");
     assert_eq!(std::fs::read(place.path("taken/a/b")).unwrap(), b"kept");
 
-    // A violated rule does not leave files either.
+    // A check with a violated rule leaves no files either.
     let expect = place.file("expect", format!("{store} store-size # wrongly\n").as_bytes());
     let output = run(&["conformance", "store", &store, "--inside", "--expect", &expect]);
     assert_eq!(output.status.code(), Some(1));

@@ -214,7 +214,7 @@ fn copies_that_change_values_need_lossy() {
     assert_eq!(dry, message);
     let told = said(&["copy", &store, &place.at("v2"), "--format", "v2", "--lossy"]);
     assert!(told.contains(r#"/nan: `fill_value`: v2 does not support "0x7fc00001""#), "{told}");
-    // Elements that were never written keep their bits: their chunk is stored.
+    // Elements that were never written keep their bits, because the copy stores their chunk.
     let get = |store: &str| bytes(&["get", store, "/nan", "--format", "raw"]);
     assert_eq!(get(&place.at("v2")), get(&store));
     let told = said(&["copy", &store, &place.at("v2b"), "--format", "v2", "--lossy", "--chunks", "4"]);
@@ -273,7 +273,7 @@ fn a_refused_copy_names_every_array_and_every_reason() {
         assert!(lines[1].contains("`scale_offset`") && lines[1].contains("bfloat16"), "{message}");
         assert!(lines[2].contains("`reshape`") && lines[2].contains("`scale_offset`"), "{message}");
     }
-    // The options may be invalid, too.
+    // If the options are invalid as well, the message names all invalid options for each array.
     let asked = ["--chunks", "3", "--shards", "4", "--codec", "nothing"];
     let message = refused(&[&["copy", &store, &place.at("copy")], &asked[..]].concat(), 1);
     let lines: Vec<_> = message.lines().collect();

@@ -78,8 +78,8 @@ fn chunks_are_not_longer_than_the_selection_and_shards_stay() {
     assert!(plan.contains("/plain  13 × 8 of 100 × 8, 104 B"), "{plan}");
 }
 
-/// A selection from boundary to boundary of chunks, or to the end of the array, copies the stored values, whatever they
-/// are.
+/// `copy` copies stored chunks unchanged, even damaged ones, if the selection begins at a boundary of chunks, and ends
+/// at a boundary or at the end of the array.
 #[test]
 fn selections_of_whole_chunks_copy_the_encoded_chunks() {
     let sharded = ["--chunks", "5,2", "--shards", "10,8"];
@@ -152,8 +152,8 @@ fn encoded_chunks_of_a_selection_are_copied_in_parts() {
     assert_eq!(elements_of(&verified), elements[120..360]);
 }
 
-/// The copy has chunks of eight rows, which begin in the middle of chunks of the source. All but the outer ones are read
-/// twice.
+/// The copy has chunks of eight rows, which begin in the middle of chunks of the source. The plan must count two reads
+/// for each chunk of the source except the first and the last one.
 #[test]
 fn the_plan_counts_the_chunks_that_a_selection_cuts() {
     let place = Place::new();
@@ -222,7 +222,7 @@ fn parts_and_interrupted_copies_of_a_selection_are_completed() {
     fs::remove_dir_all(place.path("copy/t2m")).unwrap();
     bytes(&[&["copy", &store, &copy][..], &select].concat());
     assert_eq!(elements(&copy, "/t2m"), expected);
-    // Another selection is another copy.
+    // A copy with another selection is refused, because the existing arrays have other elements.
     let other = ["copy", &store, &copy, "--select", "lat=[[3,1,2]]", "--chunks", "1,1"];
     assert!(refused(&other, 1).contains("/lat"), "{}", refused(&other, 1));
 }

@@ -66,13 +66,13 @@ fn succeeds(place: &Place, arguments: &[&str]) {
     assert!(output.status.success() && messages.is_empty(), "{arguments:?}: {messages}");
 }
 
-/// Kills a command after `tenths` tenths of its `moments`.
+/// Kills a command after `tenths` tenths of its `moments`: the starts and ends of system calls that change files.
 fn kill(place: &Place, arguments: &[&str], tenths: usize, moments: usize) {
     let killed = trace::run(&command(arguments), &place.path(""), Some((moments * tenths / 10).max(1)));
     assert_eq!(killed.end, End::Killed, "{arguments:?}");
 }
 
-/// Returns the number of moments of a command, after which its copy is removed.
+/// Returns the number of moments of a command. The command runs to its end, and its copy is removed afterwards.
 fn moments(place: &Place, arguments: &[&str]) -> usize {
     let whole = trace::run(&command(arguments), &place.path(""), None);
     assert_eq!(whole.end, End::Exited(0), "{arguments:?}");

@@ -119,7 +119,7 @@ fn chunks_shards_and_codecs_can_change() {
         assert!(info.contains(part), "{part} in {info}");
         assert!(info.contains("fill value        -1"), "{info}");
     }
-    // From shards to a format without shards, and to other shards.
+    // Shards are copied to a format without shards, and then to shards with another codec.
     let told = said(&["copy", &place.at("copy0"), &place.at("flat"), "--format", "v2"]);
     let shards =
         "/g/a: `codecs`: shards, which v2 does not support; their inner chunks are the chunks of the copy";
@@ -207,7 +207,7 @@ fn repeating_a_killed_copy_completes_it() {
     std::fs::remove_file(place.path("copy/b/zarr.json")).unwrap();
     bytes(&["copy", &store, &copy]);
     assert_eq!(bytes(&["get", &copy, "/b", "--format", "raw"]), [1; 8]);
-    // An array with other elements is not part of the copy.
+    // An existing array with other elements does not count as copied.
     std::fs::remove_file(place.path("copy/b/zarr.json")).unwrap();
     bytes(&["put", &copy, "/a", &place.file("twos", &[2; 4]), "--format", "raw", "--select", ":4"]);
     let message = refused(&["copy", &store, &copy], 1);
@@ -229,7 +229,8 @@ fn a_group_missing_from_consolidated_metadata_is_reused() {
         let before =
             ["zarr.json", ".zmetadata"].map(|name| (name, std::fs::read(place.path("copy").join(name))));
         create(&copy, "/g/c");
-        // A program that is killed before it writes the consolidated metadata leaves these documents.
+        // Restores the old consolidated metadata. A program that is killed before it writes the new metadata leaves
+        // this state.
         for (name, contents) in before.into_iter().filter_map(|(name, contents)| Some((name, contents.ok()?)))
         {
             std::fs::write(place.path("copy").join(name), contents).unwrap();

@@ -106,7 +106,7 @@ fn the_commands_on_the_pages_of_plugin_kinds_work() {
     assert!(count >= 8, "{count} commands");
 }
 
-/// Parses every command of the documents. `--help` at its end keeps it from running.
+/// Parses every command of the documents. `--help` at the end of a command prevents it from running.
 #[test]
 fn the_commands_of_the_documents_have_valid_options() {
     let program = Path::new(env!("CARGO_BIN_EXE_zarrctl")).parent().unwrap();

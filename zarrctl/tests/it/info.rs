@@ -123,7 +123,7 @@ fn unsorted_coordinates_and_texts_are_described() {
     assert_eq!(coordinate("/day", "<M8[D]", "2001-02-03\n2001-02-05\n"), "2001-02-03 to 2001-02-05");
 }
 
-/// The verbs that name the conventions of data that other programs wrote.
+/// `tree` and `show` name the conventions of data that other programs wrote.
 #[test]
 fn conventions_of_other_programs_are_named() {
     let wild = |store: &str| format!("{}/../conformance/formats/wild/{store}", env!("CARGO_MANIFEST_DIR"));

@@ -157,7 +157,7 @@ fn elements_are_decoded_by_the_cf_conventions_on_request() {
     assert_eq!(get("/time", "json"), "[\"2001-01-01\", \"2001-02-01\", \"2001-03-01\"]\n");
     assert_eq!(get("/t2m", "csv").lines().nth(1), Some("12,NaN,13,13.5"));
     assert!(get("/t2m", "json").contains(r#"[12.0, "NaN", 13.0, 13.5]"#), "{}", get("/t2m", "json"));
-    // Without a declaration, elements are as stored.
+    // An array whose attributes declare nothing to decode is printed as it is stored.
     assert_eq!(get("/lat", "csv"), text(&["get", &store, "/lat", "--format", "csv"]));
     let message = refused(&["get", &store, "/t2m", "--cf", "--format", "npy"], 1);
     assert!(message.contains("use --format json or csv"), "{message}");

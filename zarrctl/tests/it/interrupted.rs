@@ -27,7 +27,7 @@ fn chunks_without_a_document_are_found_and_removed() {
     assert!(found.contains("store/g/a/: 4 chunks, 24 B: array metadata is missing\n"), "{found}");
     assert!(found.ends_with("4 files, 24 B, would be removed\n"), "{found}");
     assert_eq!(place.files("store"), before);
-    // Another program may be writing them.
+    // By default, `clean` keeps the files of the last day, because another program may be writing them.
     assert!(text(&["clean", &store]).contains("4 files, 24 B, kept because"));
     assert_eq!(place.files("store"), before);
     text(&["clean", &store, "--older-than", "0s"]);
@@ -85,7 +85,7 @@ fn files_left_by_get_are_found_and_others_are_not() {
     assert_eq!(place.files("out"), ["2024/05/1", "film.part"]);
 }
 
-/// Creates a store of this format with a group `/g` and with chunks of `/g/a` that do not have a document.
+/// Creates a store of this format with a group `/g`, and with chunks of an array `/g/a` whose document is missing.
 fn with_chunks_left(format: &str) -> (Place, String) {
     let place = Place::new();
     let store = place.at("store");
@@ -272,7 +272,7 @@ mod signals {
         let store = place.at("store");
         let shape = ["--shape", "3000,1000", "--chunks", "30,100", "--dtype", "float64"];
         bytes(&[&["create", &store, "/a"], &shape[..]].concat());
-        // Elements that do not compress well.
+        // These elements do not compress well, so writing takes long enough for the signals.
         let words = (0..6_000_000_u32).map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes());
         let elements: Vec<u8> = words.flatten().collect();
         let file = place.file("elements.raw", &elements);

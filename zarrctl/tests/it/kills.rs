@@ -221,7 +221,7 @@ fn a_killed_get_leaves_the_old_file_or_a_whole_one() {
     );
 }
 
-/// The demonstration writes to new folders only.
+/// `demo` writes only to new folders, so there is no earlier state to compare with.
 #[test]
 fn a_killed_demo_leaves_arrays_that_can_be_read() {
     let demo = || {

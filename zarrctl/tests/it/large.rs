@@ -1,5 +1,5 @@
-//! Archives with many chunks, many arrays, deep groups and large sparse arrays, in a process with 512 MiB of address space
-//! and 64 file handles. With `ZARR_LONG=1`, the numbers are those of large archives.
+//! Archives with many chunks, many arrays, deep groups and large sparse arrays, in a process with 512 MiB of address
+//! space and 64 file handles. With `ZARR_LONG=1`, the numbers are those of large archives.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -174,7 +174,7 @@ fn an_installed_version_is_not_replaced_with_other_contents() {
     assert!(refusal.contains("first run `zarrctl plugins remove xor-c@1.2.0`"), "{refusal}");
     assert!(home.says(&["plugins", "show", "example.xor"]).starts_with("codec example.xor\n"));
     assert!(home.says(&["plugins", "install", "dist"]).ends_with("It is trusted.\n"));
-    // A library that replaces the installed file by hand is not trusted.
+    // A library that the user copies over the installed file is not trusted.
     for file in fs::read_dir(home.0.path("other")).unwrap().map(|file| file.unwrap().path()) {
         let extension = file.extension().unwrap().to_str().unwrap();
         let name = if extension == "toml" {
@@ -298,7 +298,7 @@ fn a_failure_of_a_plugin_names_the_plugin_and_the_codec() {
     assert!(error.contains(told) && !error.contains("corrupt"), "{error}");
 }
 
-/// Opening a FIFO waits for another process.
+/// The program must not open a FIFO, because opening it would wait for another process.
 #[test]
 fn a_fifo_in_place_of_the_lock_file_or_a_manifest_does_not_block() {
     let home = Home::with_trusted_plugin();
@@ -540,7 +540,7 @@ fn remove_revokes_the_trust_and_deletes_the_files() {
     assert_eq!(home.0.files("elsewhere").len(), 2);
 }
 
-/// Another user could add plugins to a lock file that others may write.
+/// If other users may write the lock file, its entries are not trusted: another user could have added them.
 #[test]
 fn an_unsafe_lock_file_trusts_nothing_and_does_not_prevent_other_reads() {
     let home = Home::with_trusted_plugin();

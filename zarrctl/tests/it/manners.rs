@@ -1,4 +1,4 @@
-//! Groups and arrays like others, single attributes, summaries and man pages.
+//! `create --group` and `create --like`, single attributes, summaries and man pages.
 
 use std::fs;
 use std::process::Command;

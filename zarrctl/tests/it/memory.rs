@@ -67,7 +67,7 @@ fn four_threads_decode_large_chunks_within_the_memory_budget() {
     for named in named {
         assert!(error.contains(named), "{named}: {error}");
     }
-    // The budget exceeds the memory of the system.
+    // The budget exceeds the memory that the system allows.
     let store = place.at("large");
     let get_small = ["--memory", "1TB", "get", "--select", "5,:9", &store, "/a"];
     let output = limited("ulimit -v 300000; export RAYON_NUM_THREADS=1", &get_small);
@@ -81,7 +81,7 @@ fn four_threads_decode_large_chunks_within_the_memory_budget() {
     assert_eq!(with_both.unwrap().stdout, [5; 9]);
 }
 
-/// Rows of 1 MiB become columns of 1 MiB.
+/// The copy turns chunks of 16 rows into chunks of 512 columns, each of 1 MiB.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_copy_in_two_passes_takes_the_memory_of_the_option_and_64_mib() {

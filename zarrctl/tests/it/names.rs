@@ -81,7 +81,7 @@ fn a_document_that_cannot_be_read_does_not_end_a_tree() {
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         assert!(tree.contains("─ a int8") && tree.contains("─ c int8"), "{format}: {tree}");
         assert!(tree.contains("─ b unreadable: "), "{format}: {tree}");
-        // The listing may warn first.
+        // Warnings about the listing may precede the message.
         let output = run(&["copy", &store, &place.at(&format!("{format}-copy"))]);
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{format}: {message}");

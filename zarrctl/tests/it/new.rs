@@ -52,7 +52,7 @@ pub(crate) fn shared_target() -> PathBuf {
 #[test]
 fn a_new_crate_follows_the_rules_of_its_kind() {
     let place = Place::new();
-    // The guide builds a codec.
+    // The first kind is the codec, which the test of the guide builds.
     for (kind, uri) in &KINDS[1..] {
         let folder = made(&place, kind, uri);
         let said = cargo(&folder, &["test", "--quiet", "--tests"]);
@@ -126,7 +126,7 @@ fn the_source_of_the_framework_crates_can_be_chosen() {
     assert!(no_tree.contains("is not a source tree of this framework"), "{no_tree}");
 }
 
-/// Cargo packages a crate only if its dependencies have versions.
+/// `plugins new` gives each dependency a version, because Cargo requires that of a crate that it packages.
 #[test]
 fn a_new_crate_can_be_packaged_for_a_registry() {
     let place = Place::new();

@@ -149,7 +149,8 @@ fn nothing_is_written_into_an_archive_in_another_store() {
     assert!(fs::read(&outer).unwrap() == before);
 }
 
-/// A command that is killed at each of its changes of the file system, and once more with what the kill has left.
+/// Kills a command at each of its changes of the file system. The next command must work with the files that the killed
+/// command left.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_killed_command_leaves_the_old_archive_or_the_new_one() {

@@ -205,7 +205,7 @@ fn rows_become_columns_in_two_passes_with_little_memory() {
         let one = text(&[&command[..], &["--plan", "--max-reads", "8"]].concat());
         assert!(one.contains("1; each chunk is read 8.00 times"), "{one}");
         assert!(!one.contains("--memory"), "{one}");
-        // The chunks between two passes would be tiny.
+        // With less memory, the chunks between two passes would be tiny, so one pass is planned.
         let little = ["--memory", "200KiB", "copy", &store, &copy, "--chunks", "64,256", "--plan"];
         assert!(text(&little).contains("this exceeds --max-reads"), "{}", text(&little));
         let parts = text(&[&command[..], &["--plan", "--partition", "1/4"]].concat());

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 
 use crate::support::{Place, program};
 
-/// A running server, which ends with this value.
+/// A running server, which is ended when this value is dropped.
 struct Server {
     child: Child,
     address: String,
@@ -22,7 +22,7 @@ impl Server {
         Self { address: address.unwrap().to_owned(), child }
     }
 
-    /// Sends requests over one connection, of which the last one closes it. Returns the answers.
+    /// Sends requests over one connection and returns the answers. The last request must close the connection.
     fn exchange(&self, requests: &[u8]) -> String {
         let mut client = TcpStream::connect(&self.address).unwrap();
         client.write_all(requests).unwrap();
@@ -148,7 +148,8 @@ fn damaged_requests_are_refused_and_end_the_connection() {
     assert!(server.ask("GET /zarr.json", "").starts_with("HTTP/1.1 200 "));
 }
 
-/// The server does not read these bodies. A reset connection would fail the call that reads the answer.
+/// The server refuses these requests without reading their bodies. It must not reset the connection, which would fail
+/// the call that reads the answer.
 #[test]
 fn a_refused_request_with_a_body_gets_its_answer() {
     let (_place, server) = served();

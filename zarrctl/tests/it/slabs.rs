@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::support::{Place, bytes, program};
 
-/// Two planes of 81 MB each. Each of the 81 chunks spans both planes.
+/// The size of the array in bytes: two planes of 81 MB each. Each of the 81 chunks spans both planes.
 const SIZE: u64 = 2 * 9000 * 9000;
 const CHUNKS: u64 = 81;
 
@@ -22,7 +22,8 @@ fn values(output: &Output, operation: &str) -> u64 {
     sum(output, operation, 2)
 }
 
-/// Returns the size of these values in bytes. The engine may read the planes of one chunk as two values.
+/// Returns the size in bytes of the values that [`values`] counts. The engine may read the planes of one chunk as two
+/// values.
 fn size(output: &Output, operation: &str) -> u64 {
     sum(output, operation, 3)
 }

@@ -90,7 +90,7 @@ fn a_write_to_memory_warns_that_it_is_lost() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("are lost when this program ends"));
 }
 
-/// The user may have expected a store whose plugin is not installed.
+/// `create` warns about the folder, because the user may have expected a store whose plugin is not installed.
 #[test]
 fn an_unknown_url_scheme_that_becomes_a_folder_causes_a_warning() {
     let place = Place::new();

@@ -164,7 +164,7 @@ mod run {
         assert!(refusal.contains("its library is not the one in its manifest"), "{refusal}");
     }
 
-    /// Both may be in one folder; the native library takes precedence.
+    /// A module and a native library of one plugin may be in one folder. Only the native library is installed.
     #[test]
     fn a_module_and_a_library_are_packed_into_one_manifest() {
         let place = Place::new();

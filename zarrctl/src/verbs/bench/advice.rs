@@ -8,7 +8,7 @@ use crate::terminal::{ratio, size};
 
 /// The minimum size of all elements for meaningful times, in bytes.
 const LITTLE: u64 = 64 << 10;
-/// Responses below this size are dominated by the request.
+/// Responses of fewer bytes take most of their time for the request.
 const SMALL_ANSWER: u64 = 64 << 10;
 /// The minimum number of requests for advice about their size.
 const SEVERAL: u64 = 16;
@@ -27,14 +27,14 @@ pub(super) struct Measured {
     pub(super) shape: Vec<u64>,
     pub(super) reads: u64,
     pub(super) elements: u64,
-    /// Bytes of these elements.
+    /// The size of the read elements in bytes.
     pub(super) bytes: u64,
     /// Number of decoded chunks or inner chunks.
     pub(super) chunks: u64,
-    /// Elements in these chunks; fetched elements if nothing is decoded.
+    /// Elements in the decoded chunks; fetched elements if nothing is decoded.
     pub(super) elements_decoded: u64,
     pub(super) calls: u64,
-    /// Bytes of the responses.
+    /// The size of the responses in bytes.
     pub(super) stored: u64,
     pub(super) times: Times,
 }
@@ -43,7 +43,7 @@ pub(super) struct Measured {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Times {
     pub(super) all: f64,
-    /// The time for fetching the same bytes.
+    /// The time for fetching the same bytes again without decoding them.
     pub(super) store: f64,
     pub(super) codec: f64,
 }
@@ -67,7 +67,7 @@ impl Limit {
 }
 
 impl Times {
-    /// Returns the remaining time, which is usually spent copying elements.
+    /// Returns the time that neither the store nor the codec takes, which is usually spent copying elements.
     pub(super) fn copy(&self) -> f64 {
         (self.all - self.store - self.codec).max(0.0)
     }

@@ -48,7 +48,7 @@ pub(super) struct Geometry {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     pub(super) chunks: u64,
-    /// Decoded bytes of these chunks.
+    /// The maximum decoded size of all chunks together, in bytes.
     pub(super) bytes: u64,
 }
 
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(Access::all(0), [Access::Chunk]);
         assert_eq!(scalar.part(Access::Chunk, &one, MUCH, &mut Random::new()), one);
         assert_eq!(Access::all(1), [Access::Plane(0), Access::Chunk, Access::Box]);
-        // A chunk that reaches past the end of the array.
+        // The only chunk reaches past the end of the array.
         let short = Geometry { shape: vec![3], chunk: vec![10], element: 1 };
         for access in Access::all(1) {
             let part = short.part(access, &ArraySubset::whole(&[10]), MUCH, &mut Random::new());

@@ -19,10 +19,10 @@ const BYTES: u64 = 64 << 20;
 const CHUNKS: u64 = 4096;
 /// The most reads per access pattern.
 const READS: usize = 256;
-/// The most repetitions.
+/// The maximum number of repetitions of the reads of one access pattern.
 const ROUNDS: usize = 50;
-/// The divisor of the time limit for choosing parts. It is small because each round reads them about four
-/// times.
+/// The time limit for choosing parts is the time per access pattern divided by this number, because each round reads
+/// the parts about four times.
 const CHOOSING: u32 = 8;
 
 #[derive(Debug)]
@@ -64,10 +64,10 @@ impl Bench {
         let elements_decoded = match (self.is_raw, slabs::fixed_size(&self.array()?)) {
             (true, _) => asked.bytes / self.geometry.element.max(1),
             (false, Some(size)) => decoded.bytes / size.max(1),
-            // Only the number of elements per chunk is known.
+            // For elements of variable size, only the number of elements per chunk is known.
             (false, None) => decoded.chunks.saturating_mul(self.geometry.chunk.iter().product()),
         };
-        // The element of a 0-dimensional array is never cached.
+        // The element of a 0-dimensional array is never cached, so no decoded chunk is counted.
         let is_scalar = self.geometry.shape.is_empty() && !self.is_raw;
         let measured = Measured {
             access,

@@ -15,11 +15,11 @@ use zarr_kit::spec::{Buffer, ByteRange, Bytes, Key, Output};
 pub(super) enum Mode {
     Passing,
     Recording,
-    /// The recorded responses.
+    /// Requests are answered from the recorded responses.
     Replaying,
-    /// The recorded responses, while decoded chunks are counted and cached.
+    /// Requests are answered from the recorded responses, and decoded chunks are counted and cached.
     Counting,
-    /// The cached decoded chunks.
+    /// Decoded chunks come from the cache.
     Copying,
 }
 
@@ -39,7 +39,7 @@ struct Recorded {
     answers: HashMap<(Key, ByteRange), Answer>,
     reads: Vec<Vec<Call>>,
     decoded: HashMap<(Key, u64), Bytes>,
-    /// Bytes of responses and decoded chunks.
+    /// The size of all responses and decoded chunks in bytes.
     size: u64,
 }
 
@@ -225,7 +225,7 @@ zarr_kit::spec::delegate_store! {
         fn chunk_cache(&self) -> Option<&dyn ChunkCache> {
             match self.mode() {
                 Mode::Passing => self.store.chunk_cache(),
-                // Bypasses the caches of other stores.
+                // Returns no cache, so that chunks are decoded even if the wrapped store has cached them.
                 Mode::Recording | Mode::Replaying => None,
                 Mode::Counting | Mode::Copying => Some(self),
             }

@@ -8,7 +8,7 @@ use crate::cf::{Decoding, TimeUnits};
 use crate::decoded::{decoded_texts, short};
 use crate::failure::Failure;
 
-/// The most values of a coordinate that are read; of longer ones, only the ends.
+/// The maximum number of values of a coordinate that are read. Of a longer coordinate, only the ends are read.
 const MOST: u64 = 1 << 16;
 
 /// The most texts that are listed.

@@ -34,7 +34,7 @@ const LONGEST: usize = 160;
 const DESCRIPTIONS: [(&str, &str); 3] =
     [("long_name", "name"), ("standard_name", "standard name"), ("units", "units")];
 
-/// The attributes that other lines show.
+/// The attributes that other lines show, so that they are not listed again.
 const SHOWN: [&str; 4] = ["_ARRAY_DIMENSIONS", "long_name", "standard_name", "units"];
 
 /// Lines with labels.
@@ -242,7 +242,7 @@ fn layout(parts: &[Part]) -> Option<String> {
 fn codecs(parts: &[Part]) -> String {
     let codecs = parts.iter().filter(|part| part.member == "codecs").map(|part| {
         let members = part.configuration.as_object().filter(|members| !members.is_empty());
-        // Little endian is the usual byte order.
+        // Little endian is the usual byte order, so it is not shown.
         let is_usual = part.name == "bytes" && part.configuration.to_string() == USUAL_BYTES;
         let configuration = members.filter(|_| !is_usual);
         match (part.inner.as_slice(), configuration) {
@@ -255,7 +255,7 @@ fn codecs(parts: &[Part]) -> String {
     if codecs.is_empty() { "none".to_owned() } else { codecs.join(", ") }
 }
 
-/// Adds the numbers of children, and a line for each of the first.
+/// Adds the numbers of children, and a line for each of the first children.
 fn add_children(page: &mut Page, hierarchy: &Hierarchy, children: &[NodeEntry]) {
     if children.is_empty() {
         return page.add("children", "none");

@@ -19,8 +19,8 @@ pub(super) fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip")) && path.is_file()
 }
 
-/// Unpacks an archive into a temporary folder. Files in folders of the archive get into this folder as well, so that an
-/// archive of the folder `dist` can be installed like an archive of its files.
+/// Unpacks an archive into a temporary folder, without the folders of the archive. An archive of the folder `dist` can
+/// therefore be installed like an archive of its files.
 pub(super) fn unpacked(archive: &Path) -> Result<TempDir, Failure> {
     let registry = Registry::linked()?;
     let location = archive.to_str().ok_or_else(|| Failure::fault("the path of the archive is not UTF-8"))?;

@@ -16,7 +16,7 @@ use crate::terminal::warn;
 
 pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<(), Failure> {
     let bytes = fs::read(library).map_err(|error| named(library, error))?;
-    // Only the library knows the name of the plugin.
+    // The file name is still empty, because it contains the name of the plugin, which only the library knows.
     let mut manifest = Manifest::of_library(&bytes, "").map_err(|refusal| {
         Failure::fault(format!("cannot use {} as a plugin: {refusal}", library.display()))
     })?;
@@ -220,7 +220,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     written().map(drop).map_err(|error| named(path, error))
 }
 
-/// Removes the libraries of a manifest from `folder`, except those that are still used.
+/// Removes the libraries of a manifest from `folder`, except those that other manifests still use.
 pub(super) fn remove_libraries(
     manifest: &Manifest,
     is_used: impl Fn(&str) -> bool,

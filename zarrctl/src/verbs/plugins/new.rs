@@ -57,7 +57,7 @@ fn package(plugin: &NewPlugin) -> String {
 
 /// Returns the dependency in `Cargo.toml` on the crate of the framework in this folder.
 ///
-/// Every dependency has a version: `cargo package` requires it and drops the rest.
+/// Every dependency has a version: `cargo package` requires it, and drops the path or the Git URL.
 fn dependency(source: &Source, folder: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     match source {

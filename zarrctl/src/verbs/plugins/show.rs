@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(found("zstd"), [zstd]);
         assert_eq!(found("codec-zstd").len(), 1);
         assert_eq!(found("zarr-codec-zstd").len(), 1);
-        // A codec and a data type.
+        // Both a codec and a data type have this name.
         assert_eq!(found("bytes").len(), 2);
         assert!(found("zsdt").is_empty());
     }

@@ -35,7 +35,8 @@ pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
     }
     let lock = files.lock.display();
     let others = other_versions(&all, &pin);
-    // Only entries of this file are written back.
+    // `all` also has the entries of other lock files, so this file is read again, and only its own entries are written
+    // back.
     Lock::update(&files.lock, |lock| lock.trust(pin))?;
     match built_in(manifest)? {
         None => {

@@ -129,7 +129,7 @@ impl Server {
         self.store.get(key, options, to)
     }
 
-    /// Sends a part of the value `first` in pieces.
+    /// Sends a part of a value in pieces. Fails if the store no longer has the value that `first` describes.
     fn send_part(
         &self,
         key: &Key,

@@ -20,7 +20,7 @@ pub(crate) fn image(values: &[f64], columns: usize) -> Vec<u8> {
     let high = finite().fold(f64::NEG_INFINITY, f64::max);
     let mut lines = Vec::with_capacity(values.len() + rows);
     for row in values.chunks_exact(columns) {
-        // The lines are not filtered.
+        // Filter type 0: the line is not filtered.
         lines.push(0);
         lines.extend(row.iter().map(|&value| entry(value, low, high)));
     }
@@ -28,7 +28,7 @@ pub(crate) fn image(values: &[f64], columns: usize) -> Vec<u8> {
     for length in [columns, rows] {
         header.extend(u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
     }
-    // Eight bits per pixel, which are entries of a palette.
+    // Each pixel is an eight-bit entry of a palette.
     header.extend([8, 3, 0, 0, 0]);
     let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
     add_section(&mut png, *b"IHDR", &header);

@@ -19,7 +19,8 @@ const CHUNKS: u64 = 64;
 /// The bars of a histogram.
 pub(crate) const BARS: usize = 16;
 
-/// The most values that are held for a histogram. Of more values, every second, fourth and so on is held.
+/// The maximum number of values that are held for a histogram. If there are more values, only every second value is
+/// held, then every fourth, and so on.
 const HELD: usize = 1 << 20;
 
 /// Statistics of numbers.
@@ -27,7 +28,7 @@ const HELD: usize = 1 << 20;
 pub(crate) struct Statistics {
     /// The number of elements that were read.
     pub(crate) read: u64,
-    /// Whether these are all selected elements.
+    /// Whether all selected elements were read.
     pub(crate) is_exact: bool,
     /// The number of missing values and NaNs.
     pub(crate) missing: u64,

@@ -109,7 +109,7 @@ struct Baseline {
 pub(super) struct Figures {
     pub(super) kills: usize,
     pub(super) too_late: usize,
-    /// Kills after which `clean` found something to remove.
+    /// The number of kills after which `clean` found something to remove.
     pub(super) repaired: usize,
 }
 

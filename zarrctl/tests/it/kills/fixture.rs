@@ -22,7 +22,7 @@ pub(super) const LAYOUTS: [Layout; 5] = [
     Layout { format: Format::V3, is_consolidated: false },
 ];
 
-/// A file in the folder of a group that is not part of Zarr.
+/// A file that is not part of Zarr, in the folder of a group.
 const NOTES: &str = "store/g/notes.txt";
 
 /// Creates everything that the commands of the tests read and change.

@@ -62,7 +62,7 @@ struct Traced {
 impl Traced {
     fn follow(mut self, kill_at: Option<usize>) -> Run {
         loop {
-            // Other test threads wait for their own programs.
+            // `__WNOTHREAD` ignores the programs that other test threads have started and wait for.
             let (thread, status) = wait(-1, libc::__WALL | libc::__WNOTHREAD);
             if libc::WIFSTOPPED(status) {
                 let signal = libc::WSTOPSIG(status);
