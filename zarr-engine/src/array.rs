@@ -270,7 +270,7 @@ impl Array {
     /// Converts a handle that was created while the node was locked into a handle for use after the lock is released.
     pub(crate) fn released(mut self) -> Self {
         self.hierarchy = self.hierarchy.released();
-        // The `Arc` is not shared yet.
+        // The `Arc` is not shared yet, so this always succeeds.
         if let Some(stored) = Arc::get_mut(&mut self.stored) {
             stored.context = Arc::clone(self.hierarchy.shared_context());
         }

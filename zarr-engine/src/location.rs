@@ -44,7 +44,7 @@ pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>,
         return pipeline::open_step(registry, plugin, input, &[]);
     }
     let path = match location.split_once("://") {
-        // The store decodes percent escapes.
+        // A URL with percent escapes is left to the store, which decodes them.
         Some((_, path)) if scheme == "file" && !path.contains('%') => Some(path),
         _ => scheme.is_empty().then_some(location),
     };
@@ -111,7 +111,7 @@ fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> R
         let members = description.as_object();
         let name =
             members.and_then(|members| members.get("type")).and_then(Value::as_str).unwrap_or_default();
-        // A loaded store does not cache chunks.
+        // Only linked stores are checked, because a loaded store does not cache chunks.
         let is_linked = |plugin: &StorePlugin| plugin.describe.is_none();
         let configuration: Option<Box<dyn StoreConfiguration>> = registry
             .stores()

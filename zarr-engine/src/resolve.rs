@@ -241,7 +241,7 @@ impl<'a> Resolving<'a> {
         let context = FillContext::new(self.metadata.format, self.reading).with_byte_order(&order);
         match created.data_type.fill_value(json, &context) {
             Ok(fill_value) => Some((fill_value, false)),
-            // The fill value belongs to the unknown type (D3-DTX-11).
+            // The fill value belongs to the unknown type, so it is undefined for the fallback (D3-DTX-11).
             Err(_) if created.fallback.is_some() => Some((created.data_type.default_fill_value(), true)),
             Err(error) => {
                 self.problems.push(Problem::new("fill_value", error));

@@ -112,7 +112,7 @@ impl<T: Element> AlignedVec<T> {
         }
         let spare = Self::LINE.div_ceil(size);
         let values: Vec<T> = zeroed_vec(count.saturating_add(spare))?;
-        // For some element sizes, no element starts at a cache line.
+        // For some element sizes, no element starts at a cache line. Then the first element is used.
         let start =
             Some(values.as_ptr().align_offset(Self::LINE)).filter(|&start| start <= spare).unwrap_or(0);
         Ok(Self { values, used: start..start + count })

@@ -154,7 +154,8 @@ impl StoredArray {
             let mut buffer = mem::take(&mut scratch.encoded);
             let mut backoff = Backoff::new();
             loop {
-                // While the lock is held, all work is done on this thread.
+                // While the lock is held, all work is done on this thread: a wait for rayon could run a job that needs
+                // the same lock.
                 let chunk_lock = self.lock(job.chunk);
                 let mut output = buffer.output(self.value_limit(Some(allowance.encoded)));
                 let old = self.get_to_change(job.chunk, &mut output)?;

@@ -283,7 +283,8 @@ impl Array {
         let assembly = self.assembly(count)?;
         if count > 0 {
             let rank = self.shape().len();
-            // The total size of the elements is unknown.
+            // The total size of the elements is unknown. With the maximum, the work counts as large enough for several
+            // threads.
             self.stored
                 .read_regions(&[OutputRegion::variable(&located.what, rank, &assembly)?], usize::MAX)?;
         }

@@ -69,7 +69,8 @@ fn control_groups(groups: &str, mounts: &str) -> Vec<ControlGroup> {
             _ => continue,
         };
         if let Some(mount) = mounts.lines().filter_map(Mount::parse).find(|mount| mount.is_of(option)) {
-            // In a container, the root of the mount may be a group of the host.
+            // In a container, the root of the mount may be a group of the host that `path` does not contain. Then the
+            // mount itself is the group.
             let folder = Path::new(path).strip_prefix(&mount.root).unwrap_or(Path::new(""));
             found.push(ControlGroup { mount: mount.place, folder: folder.to_owned(), file });
         }

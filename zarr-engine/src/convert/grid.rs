@@ -21,7 +21,7 @@ impl Conversion<'_> {
     }
 
     pub(super) fn largest_chunk(&self) -> Result<Vec<u64>, Error> {
-        // In the draft, a chunk may have length 0 along a dimension of length 0.
+        // In the draft, a chunk may have length 0 along a dimension of length 0. The copy has chunks of length 1 there.
         Ok(self.grid()?.largest_chunk().iter().map(|&length| length.max(1)).collect())
     }
 

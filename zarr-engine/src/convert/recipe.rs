@@ -138,7 +138,7 @@ pub(crate) fn rewritten_codecs(
                 translate_codec(registry, &source_codec(format, registry, chain, position, document)?, format)
                     .map(Some)
             }
-            // Documents of early 2023 do not name the `bytes` codec.
+            // Documents of early 2023 do not name the `bytes` codec, which a strict writer adds.
             (None, Codec::Binary(order)) if format == Format::V3 => {
                 let concerns = match &link.decoded {
                     Representation::Array(array) => concerns(&*array.data_type),

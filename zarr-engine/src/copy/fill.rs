@@ -90,7 +90,7 @@ pub(super) unsafe fn fill_geometry(level: Level, element: &[u8], geometry: &Geom
 ///
 /// All rows are valid for writes.
 unsafe fn fill_rows(level: Level, element: &[u8], bytes: usize, outer: &[Dimension], destination: *mut u8) {
-    // Only as much of the block is written as a row needs, and only that part is read.
+    // The block is not initialised: a row needs only a part of it, which is written before it is read.
     let mut block = MaybeUninit::<[u8; BLOCK]>::uninit();
     let block = block.as_mut_ptr().cast::<u8>();
     let size = element.len();

@@ -375,7 +375,7 @@ impl Access {
     /// without a version.
     fn note_seen(&self, key: &Key, version: Option<Option<&Version>>) {
         let Some(seen) = &self.seen else { return };
-        // A document without a version cannot be compared later.
+        // A document without a version cannot be compared later, so it is not noted.
         let Some(version) = version.map_or(Some(None), |version| version.cloned().map(Some)) else { return };
         seen.0.lock().unpoisoned().entry(key.clone()).or_insert(version);
     }

@@ -264,7 +264,7 @@ impl Draft {
         if let Some(there) = self.explicit_kind(access, path)? {
             return Err(exists_already(path, there));
         }
-        // An implicit group may only become an explicit group.
+        // An implicit group may become an explicit group, but not an array.
         if kind == EntryKind::Array && self.can_tell_nodes_below(access) && self.has_below(access, path)? {
             return Err(in_the_way(path, "it is an implicit group, because there are nodes below it"));
         }

@@ -152,7 +152,7 @@ fn in_order(own: Vec<Key>, documents: Vec<Key>) -> [Vec<Key>; 3] {
     let (copies, mut below): (Vec<Key>, Vec<Key>) = documents.into_iter().partition(is_copy);
     below.retain(|key| !own.contains(key));
     let depth = |key: &Key| key.as_str().matches('/').count();
-    // Without its `.zarray` or `.zgroup`, `.zattrs` is not part of a node.
+    // At each depth, `.zattrs` is erased last: without `.zarray` or `.zgroup`, it is not part of a node.
     below.sort_by_key(|key| (depth(key), key.name() == ".zattrs"));
     [copies, own, below]
 }

@@ -128,7 +128,7 @@ pub(super) fn erase(
     let path = array.path;
     let document = rules.array_key(path)?;
     let lock = access.store.lock(&document)?;
-    // The listed chunks may belong to an array that another program created after the check.
+    // If another program created the array after the check, the listed chunks belong to it and must not be erased.
     if access.has(&document)? {
         return Err(Error::Conflict(document));
     }

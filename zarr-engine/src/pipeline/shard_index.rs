@@ -66,7 +66,7 @@ impl ShardIndex {
         reordered(&shard.index, stored, &mut native, true)?;
         let payload = match shard.index_at_start {
             true => shard.index_size..value_size,
-            // The store may have returned more bytes than the value has.
+            // The subtraction saturates: a faulty store may return an index that is larger than the value.
             false => 0..value_size.saturating_sub(shard.index_size),
         };
         let entries: Vec<_> = native.chunks_exact(ENTRY).map(read_entry).collect();

@@ -395,7 +395,7 @@ impl StoredArray {
         let count = requests.len();
         let share = Share::new(self, &requests, scratch);
         let Share { in_flight, decoding, largest, .. } = share;
-        // Two responses to one request would let two threads write to the same elements.
+        // Each request accepts one response. With two, two threads could write to the same elements.
         let answered: Vec<_> = (0..count).map(|_| AtomicBool::new(false)).collect();
         let take = |(number, response): CompletedRequest| match answered.get(number) {
             Some(was_answered) if !was_answered.swap(true, Ordering::Relaxed) => {

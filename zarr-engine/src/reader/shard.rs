@@ -55,8 +55,8 @@ impl<'r> Read<'r> {
         }
         if let Some(index) = self.array.cached_index(&value.chunk) {
             let is_current = value.cache.as_ref().is_some_and(|cache| cache.has_now(&index));
-            // If a cached index lists nothing as stored, there are no fetched bytes that would show that it is out of
-            // date.
+            // A cached index that may be out of date is used only if it lists inner chunks as stored: the version of
+            // the fetched bytes then shows whether it is current.
             if is_current || read.inner.iter().any(|chunk| index.index.range(chunk.position).is_some()) {
                 return Ok((value, self.open(Arc::new(read), index, !is_current)?));
             }

@@ -117,7 +117,7 @@ fn clip(number: i128, length: u64) -> u64 {
     u64::try_from(from_start(number, length).clamp(0, length.into())).unwrap_or(length)
 }
 
-/// Converts a negative number, which counts from the end of `length` elements.
+/// Converts a negative number, which counts from the end of `length` elements, to a number that counts from the start.
 fn from_start(number: i128, length: u64) -> i128 {
     if number < 0 { number.saturating_add(length.into()) } else { number }
 }

@@ -93,7 +93,7 @@ impl StoredArray {
 
     /// Returns the first limit of buffers of unknown size.
     pub(crate) fn first_unknown(&self, pipeline: &Pipeline, encoded: u64) -> u64 {
-        // Writing takes several such buffers.
+        // The first limit is a fraction of the largest one, because writing takes several such buffers.
         UNKNOWN.min(self.most_unknown(pipeline, encoded) / 16)
     }
 

@@ -27,8 +27,8 @@ impl StoredArray {
         if let Threads::Scoped(threads) = context.threads {
             return flight::each(count, threads, work);
         }
-        // An idle thread can take over any portion that has not started. By default, rayon would give two threads
-        // portions of a quarter of all numbers.
+        // An idle thread can take over any portion that has not started, so portions are small. By default, rayon would
+        // divide the work for two threads into only four portions.
         let worthwhile = PORTION.checked_div(total / count).unwrap_or(count).max(1);
         let portion = worthwhile.min(count.div_ceil(16 * context.thread_count()));
         parallel::try_each(&context.threads, 0..count, portion, work)

@@ -40,7 +40,7 @@ impl Write<'_> {
     pub(super) fn far(&self, concurrency: usize) -> Result<(), Error> {
         let array = self.array;
         let threads = array.context().thread_count();
-        // With few shards, the inner chunks of each are encoded on all threads.
+        // With fewer than two shards per thread, the inner chunks of each shard are encoded on all threads.
         let few_shards = array.resolved.chain.shard().is_some() && self.plan.len() < 2 * threads;
         let (processors, encode_on) = match few_shards {
             true => (1, EncodeOn::OwnThreads(threads)),

@@ -86,7 +86,8 @@ impl StartedEncoding<'_> {
         mut put: impl FnMut(EncodedInner) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let encoding = self.encoding;
-        // `run` is called again if the chunk needs more memory than expected.
+        // `run` is called again if the chunk needs more memory than expected, so the progress of an earlier call is
+        // discarded.
         *encoding.progress.lock().unpoisoned() = EncodedChunks::default();
         (self.start)();
         let result = encoding.put_all(stages, &mut put);

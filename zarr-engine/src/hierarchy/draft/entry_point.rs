@@ -37,7 +37,7 @@ pub(in crate::hierarchy) fn with_encoding(registry: &Registry, name: &str) -> Re
 
 /// Returns how the entry point of an existing hierarchy differs from `wanted`. Additional extensions do not count.
 pub(in crate::hierarchy) fn difference(found: &EntryPoint, wanted: &EntryPoint) -> Option<String> {
-    // The `type` is only a human-readable label.
+    // The `type` is not compared, because it is only a human-readable label.
     let is_same = |one: &ExtensionDocument, other: &ExtensionDocument| {
         one.identifier == other.identifier && one.configuration == other.configuration
     };

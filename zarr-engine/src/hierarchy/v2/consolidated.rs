@@ -222,7 +222,7 @@ fn remove(consolidated: &mut Consolidated, group: &NodePath, path: &NodePath) ->
 /// Returns `key` relative to `group`, as in its consolidated metadata. Fails if the key is not below the group.
 fn relative(key: &Key, group: &NodePath) -> Result<Key, Error> {
     let folder = prefix(group)?;
-    // The empty key is an error.
+    // A key that is not below the group becomes the empty key, which is an error.
     Ok(Key::new(folder.strip(key.as_str()).unwrap_or_default())?)
 }
 
