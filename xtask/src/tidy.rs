@@ -38,7 +38,7 @@ impl Finding {
     }
 }
 
-/// Figures that `tidy` prints, and those that are above a limit.
+/// Lines with figures that `tidy` prints, and findings about figures above a limit.
 #[derive(Debug, Default)]
 struct Measurement {
     lines: Vec<String>,

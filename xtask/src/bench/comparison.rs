@@ -129,12 +129,12 @@ impl Comparison {
                 say(&format!("{place} SKIPPED: {}: {reason}\n", case.name))?;
                 continue;
             }
-            // A failed case must not end the comparison.
             self.clock.start();
             let found = match copy::is_of_programs(case.operation) {
                 true => self.programs_of(case),
                 false => self.case(case),
             };
+            // A failed case does not end the comparison: its row in the report has the reason.
             let found = found.unwrap_or_else(|reason| self.failed(case, &reason));
             self.clock.stop(&case.name, self.rounds)?;
             let left = self.clock.left(cases[number + 1..].iter().map(|case| &*case.name), self.rounds);

@@ -12,7 +12,7 @@ use super::{machine, python};
 /// older zarr-python.
 const PYTHONS: [&str; 3] = ["python3.14", "python3.13", "python3.12"];
 
-/// One program.
+/// A program of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Program {
     ZarrKit,

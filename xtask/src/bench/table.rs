@@ -313,7 +313,7 @@ fn failures(report: &Report) -> String {
     for case in &report.cases {
         for (program, outcome) in &case.results {
             if let Outcome::Failed { reason } = outcome {
-                // A reason may contain Markdown markup.
+                // A reason may contain Markdown markup, so it is printed as code, and backticks are removed.
                 let reason: String = reason.chars().filter(|&letter| letter != '`').take(160).collect();
                 let _ = writeln!(text, "- `{}`, {program}: `{reason}`", case.name);
             }

@@ -233,7 +233,7 @@ impl<'ast> Visit<'ast> for Names {
         self.found.extend(imported.into_iter().map(|(_, path)| path));
     }
 
-    // `pub(crate)` names nothing.
+    // The path in `pub(crate)` or `pub(super)` does not count as a name of a module.
     fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

@@ -25,7 +25,8 @@ impl AsyncToSyncBlockOn for BlockOn {
 }
 
 pub(crate) fn store(far: &Far) -> Result<ReadableWritableListableStorage, Failure> {
-    // A client requires a provider even without encryption. An already installed one is fine, too.
+    // A client requires a provider of cryptography even without encryption. An error means that one is already
+    // installed, and is ignored.
     let _there = rustls::crypto::ring::default_provider().install_default();
     let bucket = AmazonS3Builder::new()
         .with_bucket_name(&far.bucket)
