@@ -130,7 +130,7 @@ fn elements_are_cast_like_in_numcodecs() {
     }
 }
 
-/// Small numbers, which all types can represent.
+/// Casts small numbers, which all types can represent.
 #[test]
 fn numbers_that_both_types_can_represent_survive() {
     let reals = [INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64];

@@ -31,7 +31,7 @@ const EXAMPLES: &[Example] = &[
 pub struct BitshuffleElements {
     blocks: Blocks,
     item_size: usize,
-    /// The size of the numbers in an element, which are stored in little endian.
+    /// The size in bytes of the numbers in an element. The numbers are stored in little endian.
     unit_size: usize,
 }
 

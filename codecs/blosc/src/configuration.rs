@@ -161,7 +161,8 @@ fn from_v2(creation: &Creation<'_>, element_size: usize) -> CodecResult<Configur
     Ok(Configuration { cname, clevel, shuffle, automatic, typesize, blocksize })
 }
 
-/// Returns -1 to 2. Documents of the draft may also contain the names of final v3 (DX-BLOSC-04), or those of GDAL.
+/// Returns the shuffle as a number from -1 to 2. Documents of the draft may also contain the names of final v3
+/// (DX-BLOSC-04), or the names of GDAL.
 fn shuffle_number(creation: &Creation<'_>, shuffle: &Value) -> Result<i64, Invalid> {
     let name = shuffle.as_str().filter(|_| creation.format == Format::V3Draft);
     let number = match name {

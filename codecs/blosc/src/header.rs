@@ -10,11 +10,11 @@ pub(crate) struct Header {
     pub(crate) inner_version: u8,
     pub(crate) flags: u8,
     pub(crate) typesize: u8,
-    /// Size of the decoded bytes.
+    /// Number of decoded bytes.
     pub(crate) size: u32,
-    /// Size of a decoded block.
+    /// Size of a decoded block in bytes.
     pub(crate) blocksize: u32,
-    /// Size of the buffer, including the header.
+    /// Size of the buffer in bytes, including the header.
     pub(crate) encoded_size: u32,
 }
 

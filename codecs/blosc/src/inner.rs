@@ -20,7 +20,7 @@ pub(crate) mod number {
 /// The version of every inner format, in the second byte of a header.
 pub(crate) const VERSION: u8 = 1;
 
-/// Returns the maximum decoded size of a compressed stream of `size` bytes. An uncompressed stream has its
+/// Returns the maximum decoded size of a compressed stream of `size` bytes. The size of an uncompressed stream is its
 /// decoded size.
 pub(crate) fn largest_decoded_size(number: u8, size: usize) -> usize {
     match number {

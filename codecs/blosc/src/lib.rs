@@ -100,9 +100,9 @@ struct Settings {
     compressor: Compressor,
     level: u8,
     shuffle: Shuffle,
-    /// The element size, 1 to [`MAX_TYPESIZE`].
+    /// The size of an element in bytes, 1 to [`MAX_TYPESIZE`].
     typesize: usize,
-    /// The block size; 0 selects it automatically.
+    /// The size of a block in bytes; 0 selects it automatically.
     blocksize: usize,
 }
 
@@ -185,12 +185,12 @@ impl Compressor {
     }
 }
 
-/// Maximum size of a shuffled element.
+/// Maximum size of a shuffled element in bytes.
 const MAX_TYPESIZE: usize = blosc_src::BLOSC_MAX_TYPESIZE as usize;
 const MAX_BLOCKSIZE: usize = blosc_src::BLOSC_MAX_BLOCKSIZE as usize;
-/// Maximum decoded size of a buffer.
+/// Maximum decoded size of a buffer in bytes.
 const MAX_SIZE: usize = blosc_src::BLOSC_MAX_BUFFERSIZE as usize;
-/// Size of the header.
+/// Size of the header in bytes.
 const OVERHEAD: usize = blosc_src::BLOSC_MAX_OVERHEAD as usize;
 
 impl From<Blosc> for CodecEntry {
@@ -275,7 +275,7 @@ impl Blosc {
         Ok(())
     }
 
-    /// Appends memory of the size that the header declares. Only the bytes of `range` in it are valid.
+    /// Decodes `range`. Appends as many bytes as the header declares, of which only the bytes of `range` are valid.
     fn decompress(
         &self,
         header: &Header,

@@ -8,7 +8,7 @@
 //! added to the length, and further bytes as long as the one before is 255. The lower 5 bits and the byte that follows
 //! are the distance minus 1. If all 13 bits are set, two more bytes are the distance minus 8192.
 
-/// The largest distance of the short form.
+/// The largest distance of the short form, in bytes.
 const FAR: usize = 8192;
 
 /// Decodes `stream` to `decoded`. Returns the decoded size, or `None` if the stream is not valid.

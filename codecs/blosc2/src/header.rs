@@ -4,7 +4,7 @@ use zarr_spec::{CodecError, CodecResult};
 
 use crate::filters::Filter;
 
-/// The size of the header of Blosc1, and of the extended header.
+/// The size in bytes of the header of Blosc1, and of the extended header.
 const SIZE: usize = 16;
 const EXTENDED_SIZE: usize = 32;
 
@@ -46,12 +46,12 @@ pub(crate) enum Content {
 /// The fields of the header that decoding needs.
 #[derive(Debug)]
 pub(crate) struct Header {
-    /// The size of the decoded bytes, and of a decoded block.
+    /// The number of decoded bytes in the chunk, and in a full block.
     pub(crate) size: usize,
     pub(crate) block_size: usize,
-    /// The size of an element.
+    /// The size of an element in bytes.
     pub(crate) type_size: usize,
-    /// The position of the content.
+    /// The position of the content in the chunk, in bytes.
     pub(crate) content_at: usize,
     pub(crate) content: Content,
     /// The number of the compressor.

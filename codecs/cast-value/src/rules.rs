@@ -69,7 +69,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Returns the pairs of the map as in a document.
+    /// Returns the JSON form of the pairs of the map.
     pub(crate) fn map_json(&self) -> Value {
         self.map.iter().map(|pair| [pair.0, pair.1].into_iter().collect::<Value>()).collect()
     }

@@ -65,7 +65,7 @@ const EXAMPLES: &[Example] = &[
     .with_loss(Loss::Unbounded),
 ];
 
-/// Encodes text as numbers of labels.
+/// Encodes each text as the number of its label.
 #[derive(Debug, Clone)]
 pub struct Categorize {
     labels: Vec<String>,

@@ -63,7 +63,7 @@ fn numbers_have_the_configured_type() {
         assert_eq!(encoded_side(&codec, &chunk).byte_order, order);
         check_lossless(&codec, &chunk, &items(&["male", "female", "", "\u{e9}"])).unwrap();
     }
-    // A repeated label.
+    // For a repeated label, the last position counts.
     let twice = codec(r#"{"labels":["a","b","a"],"dtype":"|O"}"#);
     let chunk = array(&[4], TEXT);
     assert_eq!(encode(&twice, &chunk, &items(&["a", "b", "a", "c"])).unwrap(), hex("03020300"));

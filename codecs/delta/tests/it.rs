@@ -237,7 +237,7 @@ fn every_number_type_round_trips() {
     check_lossless(&Codec::ArrayToArray(Arc::new(delta)), &array(&[1], FLOAT64), &negative_zero).unwrap();
 }
 
-/// Real and imaginary parts are calculated separately.
+/// The codec calculates the differences of real parts and of imaginary parts separately.
 #[test]
 fn complex_differences_are_by_part() {
     let chunk = array(&[3], COMPLEX64);

@@ -2,7 +2,7 @@
 
 use flate2::Crc;
 
-/// Size of the written header, which does not have optional fields.
+/// Size in bytes of the written header. It does not have optional fields.
 const SIZE: usize = 10;
 
 const HEADER_CHECKSUM: u8 = 1 << 1;

@@ -249,7 +249,7 @@ fn what_is_not_supported_is_refused() {
         assert!(matches!(result, Err(CodecError::Unsupported(_))), "{chunk:?}: {result:?}");
     }
     assert!(created(Format::V3, NAME, r#"{"quality": 2}"#, (&[4, 6], UINT8)).is_err());
-    // The sampling of the first component.
+    // Changes the sampling of the first component.
     assert!(refused(&changed(41, &[2, 2])).contains("subsampled"));
     let image = hex(WRITTEN[0].image);
     let style = image.windows(2).position(|pair| pair == [0xff, 0x52]).unwrap_or_default();

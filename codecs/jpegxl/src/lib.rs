@@ -78,7 +78,7 @@ struct Jpegxl {
 struct Expected {
     image: ImageShape,
     sample: Sample,
-    /// The number of samples.
+    /// The number of samples of the image.
     count: usize,
 }
 

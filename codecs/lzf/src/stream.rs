@@ -14,7 +14,7 @@ const MAX_RUN: usize = 32;
 const MIN_LENGTH: usize = 3;
 const MAX_LENGTH: usize = 264;
 
-/// Maximum distance of a reference.
+/// Maximum distance of a reference in bytes.
 const MAX_DISTANCE: usize = 1 << 13;
 
 /// Number of entries of the table of earlier positions, as a power of two.

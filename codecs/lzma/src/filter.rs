@@ -93,7 +93,7 @@ impl Filter {
         ]
     }
 
-    /// Returns the filter as in a document.
+    /// Returns the JSON form of the filter.
     pub(crate) fn json(&self) -> Value {
         let mut members = Object::from([("id", self.id)]);
         members.extend(self.options().into_iter().filter_map(|option| Some((option.0, option.1?))));

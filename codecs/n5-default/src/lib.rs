@@ -43,7 +43,7 @@ const EXAMPLES: &[Example] = &[Example::v3(
 const DATA_TYPES: &[&str] =
     &["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"];
 
-/// Size of the mode and the number of dimensions.
+/// Size in bytes of the first two fields: the mode, and the number of dimensions.
 const PREFIX_SIZE: usize = 4;
 /// The maximum size of a block, as a multiple of the size of a chunk. Writers do not produce larger blocks,
 /// but damaged headers may declare them.

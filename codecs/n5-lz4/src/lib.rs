@@ -37,7 +37,7 @@ const EXAMPLES: &[Example] = &[Example::v3(r#"{"name": "n5.lz4", "configuration"
 
 const MAGIC: &[u8; 8] = b"LZ4Block";
 
-/// The size of a header.
+/// The size of a header in bytes.
 const HEADER: usize = 21;
 
 const STORED: u8 = 0x10;

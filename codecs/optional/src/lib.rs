@@ -75,7 +75,7 @@ const EXAMPLES: &[Example] = &[
 
 /// Bytes of each of the two sizes in the header.
 const WORD: usize = 8;
-/// Size of an offset in the decoded form.
+/// Size in bytes of an offset in the decoded form.
 const OFFSET: usize = 8;
 /// The byte before a present element in the decoded form.
 const PRESENT: u8 = 1;

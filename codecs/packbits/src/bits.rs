@@ -6,7 +6,7 @@ use zarr_spec::data_type::Kind;
 /// A number that is packed: an element, or one part of a complex element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Component {
-    /// Number of bits.
+    /// Number of bits of the number.
     pub(crate) bits: u32,
     /// The first packed bit; bit 0 is the least significant one.
     pub(crate) first: u32,

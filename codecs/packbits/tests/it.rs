@@ -95,7 +95,7 @@ fn a_wrong_number_of_packed_booleans_is_corrupt() {
         Ok::<_, CodecError>(decoded.into_written())
     };
     assert_eq!(decode("069f40").unwrap(), booleans("1001111101"));
-    // Unused bits are ignored.
+    // Decoding ignores unused bits.
     assert_eq!(decode("069f7f").unwrap(), booleans("1001111101"));
     for corrupt in ["", "06", "069f", "069f4000", "059f40", "009f40", "ff9f40"] {
         assert!(matches!(decode(corrupt), Err(CodecError::Corrupt(_))), "{corrupt}");
@@ -174,7 +174,7 @@ fn signs_are_restored_and_other_bits_become_zero() {
     let middle = new(INT16, PaddingEncoding::None, (Some(4), Some(7)));
     let elements = [-16i16, 0x70, -128].map(i16::to_ne_bytes).concat();
     assert_packs(&middle, INT16, &elements, "7f08");
-    // Bits that are not packed are lost.
+    // Encoding loses the bits that it does not pack.
     let chunk = array(&[1], INT16);
     let encoded = encode(&middle, &chunk, &0x1234i16.to_ne_bytes()).unwrap();
     assert_eq!(decode(&middle, &chunk, &encoded, 2).unwrap(), 0x30i16.to_ne_bytes());

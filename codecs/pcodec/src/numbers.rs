@@ -65,7 +65,7 @@ fn compress<T: Element + PcoNumber>(
     let size = encoded.remaining();
     match simple_compress_into(&numbers, configuration, &mut *encoded) {
         Ok(_) => Ok(()),
-        // pco drops the cause of I/O errors. An exceeded limit is the only possible one.
+        // pco drops the cause of I/O errors. The only possible cause is an exceeded limit.
         Err(PcoError { kind: ErrorKind::Io(_), .. }) => {
             Err(zarr_spec::LimitExceeded { limit: encoded.written().len() + size }.into())
         }

@@ -16,7 +16,7 @@ pub(crate) struct Image {
     pub(crate) size: usize,
 }
 
-/// Maximum width and height.
+/// Maximum width and height in pixels.
 const MAXIMUM: u32 = (1 << 31) - 1;
 
 impl Image {

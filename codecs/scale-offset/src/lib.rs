@@ -57,9 +57,9 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, Clone)]
 pub struct ScaleOffset {
     sides: Sides<AnyNumber>,
-    /// The bytes of an element.
+    /// The offset, as the bytes of an element.
     offset: FillValue,
-    /// The bytes of an element.
+    /// The scale, as the bytes of an element.
     scale: FillValue,
 }
 
@@ -167,7 +167,7 @@ impl From<ScaleOffset> for CodecEntry {
     }
 }
 
-/// Returns a finite element as in a document.
+/// Returns the JSON form of a finite element.
 fn json(number: AnyNumber, element: &[u8]) -> Value {
     with_any_number!(number, T => {
         integer: T::read(element).into(),

@@ -116,7 +116,7 @@ fn numbers_match_those_of_zarr_python() {
     assert_eq!(encoded(integers, INT32, &[-5i32, 0, 13]).unwrap(), bytes(&[6, 21, 60i32]));
 }
 
-/// `bfloat16` is compared with ml_dtypes 0.6.0.
+/// Compares `bfloat16` with ml_dtypes 0.6.0.
 #[test]
 fn narrow_numbers_are_shifted_and_scaled_in_their_type() {
     let of = |bits: [u16; 3]| bits.map(bf16::from_bits);

@@ -62,7 +62,7 @@ const EXAMPLES: &[Example] = &[
     .with_shape(&[4, 6, 3]),
 ];
 
-/// Maximum width and height.
+/// Maximum width and height in pixels.
 const MAXIMUM: u32 = 1 << 14;
 
 /// Stores each chunk as a lossless WebP image.

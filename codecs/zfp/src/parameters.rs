@@ -145,7 +145,7 @@ impl ZfpMode {
     }
 }
 
-/// The configuration of numcodecs, which contains each value twice; -1 marks an unused one.
+/// The configuration of numcodecs. It contains each value twice; unused values are -1.
 #[derive(Deserialize)]
 pub(crate) struct ZfpyConfiguration {
     mode: Option<u32>,

@@ -189,7 +189,7 @@ fn decode_beginning(context: &mut DCtx<'_>, frame: &[u8], room: &mut [u8]) -> Co
     Ok(())
 }
 
-/// Minimum size of a block in a frame. A block holds at most 128 KiB.
+/// Minimum size of a block in a frame in bytes. A block holds at most 128 KiB.
 const BLOCK_HEADER_SIZE: usize = 3;
 const BLOCK_SIZE: usize = 1 << 17;
 

@@ -313,7 +313,7 @@ fn damage_after_a_range_is_found_if_there_is_a_checksum() {
             Ok(decoded) => assert!(!checksum && decoded[10..1000] == bytes[10..1000]),
             Err(error) => assert!(checksum && matches!(error, CodecError::Corrupt(_)), "{error:?}"),
         }
-        // Truncation is always found, and so is an invalid range.
+        // Decoding always notices a truncated frame and an invalid range.
         let cut = &damaged[..last];
         assert!(matches!(decoded_range(cut, bytes.len(), 10..1000), Err(CodecError::Corrupt(_))));
         let result = decoded_range(&damaged[..], bytes.len(), 10..300_001);

@@ -47,8 +47,8 @@ pub(crate) fn parse(
     })
 }
 
-/// Returns the number in a string. Python programs write and read these in v2 and v3. In the draft, only GDAL
-/// does so, for integers from 2^63 on, which float64 cannot represent.
+/// Returns the number in a string. Python programs write and read such strings in v2 and v3. In the draft, only GDAL
+/// writes them, for integers from 2^63 on, which float64 cannot represent.
 pub(crate) fn in_text(json: &Value, context: &FillContext<'_>) -> Result<Option<Number>, String> {
     let number = json.as_str().and_then(Number::parse).filter(Number::is_finite_token);
     let is_large = |number: &Number| number.as_u64().is_some() && number.as_i64().is_none();

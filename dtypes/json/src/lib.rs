@@ -39,7 +39,7 @@ const EXAMPLES: &[Example] = &[
     Example::draft(r#"{"extension": "https://zarr-kit.example/spec/data-types/json/1.0", "type": "json"}"#),
 ];
 
-// The same items with the codec `msgpack2`. In v2, the codec is a part of the data type of objects.
+// Registers the type again for the codec `msgpack2`: in v2, the codec is a part of the data type of objects.
 zarr_spec::register!(
     DataTypePlugin::new(Identifiers::id("O/msgpack2"), &create)
         .about("JSON values, in v2 also as objects in MessagePack.", MSGPACK_EXAMPLES)

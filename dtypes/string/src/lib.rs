@@ -36,7 +36,7 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-// The same text with the codec `categorize`. In v2, the codec is a part of the data type of objects.
+// Registers the type again for the codec `categorize`: in v2, the codec is a part of the data type of objects.
 zarr_spec::register!(
     DataTypePlugin::new(Identifiers::id("O/categorize"), &create)
         .about("Text of variable length, in v2 also as objects with labels.", LABEL_EXAMPLES)

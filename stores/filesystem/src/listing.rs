@@ -124,7 +124,7 @@ impl OpenFolder {
             match entry.and_then(|entry| look_at(base, &self.folder, &entry)) {
                 Ok(Some(found)) => return Ok(Some(found)),
                 Ok(None) => {}
-                // Another process removed it in the meantime.
+                // Another process removed the entry in the meantime.
                 Err(error) if is_absent(&error) => {}
                 Err(error) => return Err(failed("listing", &self.path, error)),
             }

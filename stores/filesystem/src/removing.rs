@@ -20,7 +20,7 @@ use crate::{Durability, FilesystemStore};
 const ATTEMPTS: usize = 100;
 
 impl FilesystemStore {
-    /// Removes a value if it has `version`; without one, always.
+    /// Removes a value if it has `version`; without a version, always.
     pub(crate) fn remove(&self, key: &Key, version: Option<&Version>) -> StoreResult<ConditionalWrite> {
         let missing = match version {
             Some(_) => ConditionalWrite::Conflict,

@@ -10,7 +10,7 @@ use zarr_spec::{
 
 use crate::document::{DATA_TYPES, zarr_of};
 
-/// The size of the mode and the number of dimensions in a block.
+/// The size in bytes of the first two fields of a block: the mode, and the number of dimensions.
 const PREFIX: usize = 4;
 
 /// The form of the blocks of an array.

@@ -197,7 +197,7 @@ impl N5Store {
             }
             above = group.parent();
         }
-        // From the top down, as the engine writes groups.
+        // Writes from the top down, as the engine does.
         for (document, group) in missing.into_iter().rev() {
             if self.container.capabilities().conditional_set {
                 let _conflict_means_that_it_exists =

@@ -7,12 +7,12 @@ use zarr_spec::BoxError;
 /// Maximum memory to reserve before any byte arrives: the declared size is not trusted.
 const MAX_INITIAL_SIZE: usize = 16 << 20;
 
-/// Collects `size` bytes of `stream` after skipping `skip` bytes. Bytes that arrive in one piece are shared;
-/// several pieces are copied once.
+/// Collects `size` bytes of `stream` after skipping `skip` bytes. Bytes that arrive in one piece are shared; several
+/// pieces are copied once.
 ///
 /// # Errors
 ///
-/// Those of the stream; also if it ends early, and if memory runs out.
+/// If the stream fails or ends early, or if memory runs out.
 pub(crate) async fn collected(
     mut stream: impl Stream<Item = Result<Bytes, object_store::Error>> + Unpin,
     mut skip: u64,

@@ -72,7 +72,7 @@ impl Shared {
         }
     }
 
-    /// Requests the range. Falls back to other requests if the server does not support it.
+    /// Requests the range. Falls back to other requests if the server does not support the range.
     async fn ranged(
         &self,
         part: &Part,

@@ -14,7 +14,7 @@ use crate::failure::failed;
 /// A value of at least this size is uploaded in parts, which are sent at the same time and repeated separately.
 const LARGE: usize = 64 << 20;
 
-/// The usual size of a part.
+/// The usual size of a part in bytes.
 const PART: usize = 16 << 20;
 
 /// The maximum number of parts in all services.

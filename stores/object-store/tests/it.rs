@@ -378,7 +378,7 @@ fn fetched_bytes_stay_within_the_budget() {
     assert_eq!(store.get_many(requests(5, 1000), 399).count(), 5);
 }
 
-/// Waits for some seconds at most.
+/// Waits until `is_done` returns true, but at most 20 seconds.
 fn wait_until(mut is_done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_done() && begun.elapsed() < Duration::from_secs(20) {

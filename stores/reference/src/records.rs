@@ -230,7 +230,7 @@ impl Records {
         })
     }
 
-    /// Returns the place of a file in the cache. The file that was not used for the longest time is removed from it.
+    /// Returns the place of a file in the cache. If the cache is full, the least recently used file is evicted.
     fn slot(&self, id: FileId) -> Arc<Mutex<Slot>> {
         let most = usize::try_from((CACHED / self.record_size).max(FEWEST)).unwrap_or(usize::MAX);
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 16;
 /// The maximum number of operands that one rendering evaluates, including those of called templates.
 const MAX_OPERANDS: usize = 10_000;
 
-/// The maximum width in a format.
+/// The maximum width in a format, in characters.
 const MAX_WIDTH: usize = 100;
 
 /// The value of an expression.
@@ -70,7 +70,7 @@ fn render_at(template: &str, scope: Scope<'_>, depth: usize, left: &Cell<usize>)
     Ok(rendered)
 }
 
-/// Evaluates an expression while it parses it.
+/// A parser that evaluates an expression while it reads the text.
 struct Parser<'t> {
     rest: &'t str,
     scope: Scope<'t>,

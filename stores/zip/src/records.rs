@@ -81,7 +81,7 @@ pub(crate) fn put_record(to: &mut Vec<u8>, entry: &Entry) {
     }
 }
 
-/// Appends the records of an existing directory, unchanged, for which `is_kept` is true. Returns their count.
+/// Appends those records of an existing directory for which `is_kept` is true, without changes. Returns their count.
 ///
 /// # Errors
 ///

@@ -54,9 +54,9 @@ struct Tail {
 }
 
 impl Session {
-    /// Begins to change the archive at `path`, which `old` has read if it exists.
+    /// Begins to change the archive at the path `archive`. If the archive exists, `old` has read it.
     ///
-    /// `check` runs once no other program can change the archive.
+    /// `check` runs after the lock excludes changes by other programs.
     ///
     /// # Errors
     ///

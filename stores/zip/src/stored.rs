@@ -49,7 +49,7 @@ impl Piece {
         Self { offset, bytes }
     }
 
-    /// Copies bytes that begin at `offset`; `None` if the first one is not here.
+    /// Copies bytes that begin at `offset`; `None` if the first one is not in this piece.
     fn copy(&self, to: &mut [u8], offset: u64) -> Option<usize> {
         let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
         let here = self.bytes.get(start..).filter(|here| !here.is_empty())?;

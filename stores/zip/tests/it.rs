@@ -352,7 +352,7 @@ fn unreadable_entries_are_listed_and_name_the_reason() {
         assert!(matches!(error, StoreError::Io { kind: IoKind::Damaged, .. }), "{damaged}: {error:?}");
     }
     assert_eq!(value(&store, "good").unwrap().unwrap(), bytes);
-    // The CRC-32 covers only the whole value.
+    // The store does not verify a part of a value, because the CRC-32 covers the whole value.
     assert_eq!(part(&store, "deflated", ByteRange::Last(10)), bytes[990..]);
 }
 

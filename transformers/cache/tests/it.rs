@@ -17,7 +17,7 @@ use zarr_transformer_cache::CacheStore;
 
 #[test]
 fn every_rule_for_stores_holds() {
-    // The limits fit everything, a part, or nothing.
+    // With these limits, the cache holds all values, some, or none.
     for limit in [usize::MAX, 100_000, 900, 0] {
         for variant in 0..8 {
             let [versioned, decoded, missing] = [1, 2, 4].map(|bit| variant & bit != 0);
@@ -346,7 +346,7 @@ fn a_read_evicts_entries_of_other_reads_but_not_its_own() {
     // Three chunks fit, including the index.
     assert_eq!([0, 1, 2, 3, 4].map(|number| insert_part(number, first)), [true, true, true, false, false]);
     assert_eq!([0, 1, 2, 3].map(found), [true, true, true, false]);
-    // The next read uses one of them and evicts the others.
+    // The next read uses chunk 1, and evicts the other chunks.
     let second = cache.begin_read();
     assert!(found(1));
     assert_eq!([5, 6, 7].map(|number| insert_part(number, second)), [true, true, false]);
@@ -432,11 +432,11 @@ fn missing_keys_are_cached_on_request() {
         assert_eq!(missing(), if remembers { 1 } else { 2 });
         assert_eq!(missing(), if remembers { 0 } else { 2 });
         assert_eq!(cache.size_in_memory() > 0, remembers);
-        // Changes of other programs are not seen.
+        // A cache of missing keys does not notice the changes of other programs.
         inside.set(&key("x"), b"others".into()).unwrap();
         assert_eq!(value(&cache, "x").is_none(), remembers);
         inside.erase(&key("x")).unwrap();
-        // Changes through the cache are seen.
+        // The cache notices changes that are made through it.
         cache.set(&key("x"), b"own".into()).unwrap();
         assert_eq!(value(&cache, "x").as_deref(), Some(&b"own"[..]));
         cache.erase(&key("x")).unwrap();

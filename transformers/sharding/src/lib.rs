@@ -21,7 +21,7 @@ use zarr_spec::{
 
 zarr_spec::register!(
     StorageTransformerPlugin::new(
-        // Final v3 has a codec instead.
+        // Final v3 has a codec instead of this transformer.
         Identifiers::uri("https://purl.org/zarr/spec/storage_transformers/sharding/1.0").with_aliases(&[
             "https://purl.org/zarr/spec/extensions/storage_transformers/sharding/1.0",
             "https://purl.org/zarr/spec/extensions/storage-transformers/sharding/1.0",

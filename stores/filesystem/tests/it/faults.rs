@@ -153,7 +153,7 @@ fn a_read_only_folder_is_an_error() {
         for folder in ["a", ""] {
             fs::set_permissions(scratch.path().join(folder), Permissions::from_mode(0o555)).unwrap();
         }
-        // The superuser may write to any folder.
+        // The superuser may write to any folder, so the process becomes another user.
         let limit = r#"[ "$(id -u)" != 0 ] || exec setpriv --reuid 65534 --regid 65534 --clear-groups "$0" "$@"
             exec "$0" "$@""#;
         limited("faults::a_read_only_folder_is_an_error", limit, root);

@@ -134,7 +134,7 @@ fn a_value_with_a_rounded_time_is_compared_by_its_contents() {
     let round = || fs::File::options().write(true).open(&path).unwrap().set_modified(rounded).unwrap();
     round();
     let before = version(&scratch.store, "k").unwrap();
-    // In place, so that number, size and time are the same.
+    // Writes in place, so that the number, the size and the time of the file stay the same.
     fs::write(&path, b"bbbb").unwrap();
     round();
     let condition = Condition::Unchanged(before);

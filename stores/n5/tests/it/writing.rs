@@ -23,7 +23,7 @@ fn document(store: &dyn Store, at: &str) -> Option<Value> {
     Some(parse(&bytes, &ParseOptions::default()).unwrap().value)
 }
 
-/// Returns the document of an array with other members.
+/// Returns the document of an array, with the members in `others` added or replaced.
 fn array(others: &Value) -> Value {
     let mut document = json!({"zarr_format": 3, "node_type": "array", "shape": [5, 3], "data_type": "uint16",
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3, 2]}},
@@ -122,7 +122,7 @@ fn blocks_at_the_end_are_smaller_before_and_after_the_document_is_written() {
     let stored = |at: &str| get_value(&*inner, &key(at), 100).unwrap().unwrap();
     store.set(&key("a/1/1"), (&full).into()).unwrap();
     assert_eq!(stored("a/1/1"), corner);
-    // A new array is not a group.
+    // A new array is not a group before its document is written.
     assert_eq!(document(&store, "a/zarr.json"), None);
     assert_eq!((&store as &dyn Store).list().unwrap(), [key("a/1/1"), key("zarr.json")]);
     store.set(&key("a/zarr.json"), text(&adapted).into()).unwrap();

@@ -69,7 +69,7 @@ fn a_server_that_ignores_conditions_does_not_have_them() {
     store.set(&key("k"), b"1".into()).unwrap();
 }
 
-/// An old server answers 501 to the headers of conditions, which it does not know.
+/// The store does not support conditions if an old server answers 501 to their headers.
 #[test]
 fn a_server_that_does_not_know_conditions_does_not_have_them() {
     let faults = |asked: &Request| {

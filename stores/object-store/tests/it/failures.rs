@@ -182,7 +182,7 @@ fn a_clock_that_differs_is_named() {
     assert!(error.contains("the clock of this machine differs from that of the server by "), "{error}");
 }
 
-/// The server's clock is years behind, so the date that it sends has passed on this machine.
+/// The store waits for a date by the clock of the server, which is years behind in this test.
 #[test]
 fn a_pause_until_a_date_follows_the_clock_of_the_server() {
     let count = AtomicUsize::new(0);

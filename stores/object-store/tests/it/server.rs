@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, sleep};
 use std::time::Duration;
 
-/// A request.
+/// A request that a server received.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -28,7 +28,7 @@ impl Asked {
     }
 }
 
-/// A response.
+/// A response that a server sends.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reply {
     pub(crate) status: u16,

@@ -21,7 +21,7 @@ fn a_large_value_is_uploaded_in_parts() {
     store.set(&key("small"), (&large[..100]).into()).unwrap();
     let log = server.take_log();
     let parts = log.iter().filter(|one| one.asked("partNumber").is_some()).count();
-    // The beginning, five parts, the end, and the small value.
+    // The requests of the large value begin the upload, send five parts, and end it. The small value takes one request.
     assert_eq!((log.len(), parts), (8, 5));
     assert!(server.values().unwrap()["large"] == large);
 }

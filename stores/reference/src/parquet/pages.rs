@@ -61,7 +61,7 @@ struct Page<'p> {
     chunk: &'p ColumnChunk,
     header: &'p Value<'p>,
     body: &'p [u8],
-    /// The maximum number of cells.
+    /// The maximum number of cells in the page.
     most: usize,
 }
 

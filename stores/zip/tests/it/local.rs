@@ -46,7 +46,7 @@ fn files(folder: &TempDir) -> Vec<String> {
     names
 }
 
-/// Returns the number of records in the directory of an archive whose values do not contain their signature.
+/// Returns the number of records in the directory of an archive. Its values must not contain the signature of records.
 fn count_records(path: &Path) -> usize {
     fs::read(path).unwrap().windows(4).filter(|window| window == b"PK\x01\x02").count()
 }
