@@ -5,9 +5,11 @@ mod below;
 mod between;
 mod chosen;
 mod chunking;
+mod documents;
 mod entry_point;
 mod error;
 mod existing;
+mod incomplete;
 mod lengths;
 mod losses;
 mod lossless;
@@ -32,6 +34,8 @@ use zarr_spec::Format;
 pub use array_plan::{ArrayPlan, Method};
 pub use chosen::Pattern;
 pub use error::CopyError;
+pub(crate) use incomplete::incomplete;
+pub use incomplete::{IncompleteCopy, incomplete_copies};
 pub use lengths::{CodecFor, Lengths, split_path};
 pub use losses::Losses;
 pub use passes::{Pass, Passes, TwoPasses};
@@ -40,7 +44,7 @@ pub use progress::CopyProgress;
 pub use run::CopySummary;
 pub use share::Part;
 pub use source::Selector;
-pub use state::{Skipped, has_incomplete_copy};
+pub use state::Skipped;
 pub use target::builder_like;
 
 /// The request for a copy: the nodes, and how they are copied.
@@ -83,7 +87,7 @@ pub struct CopyRequest {
     pub pass: Option<u64>,
     /// Whether the metadata of the copy is consolidated at the end.
     pub consolidate: bool,
-    /// Whether the copy is read back and compared with the source before its metadata is written.
+    /// Whether the copy is read back and compared with the source before it is complete.
     pub verify: bool,
 }
 

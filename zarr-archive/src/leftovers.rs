@@ -12,6 +12,8 @@ use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::store::{Store, StoreError, get_value};
 use zarr_spec::{Creation, Format, Invalid, Key, NodePath, Prefix, Reading};
 
+use crate::copy::incomplete;
+
 /// The largest document that is parsed, in bytes.
 const LARGEST_DOCUMENT: usize = 64 << 20;
 
@@ -44,7 +46,7 @@ pub enum Reason {
     OutsideOfTheArray,
     /// Attributes of v2 without the document of an array or a group.
     NoNode,
-    /// Markers and intermediate chunks of a copy that is not complete.
+    /// Markers and intermediate chunks of a copy that is not complete, unless it has several parts and its arrays exist.
     UnfinishedCopy,
 }
 
@@ -191,12 +193,29 @@ fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Er
         reason: Reason::NoNode,
         keys: vec![key.clone()],
     });
-    let plans = plans.into_iter().map(|(folder, keys)| Leftover {
-        folder: folder.to_owned(),
-        reason: Reason::UnfinishedCopy,
-        keys,
-    });
-    Ok(found.chain(attributes).chain(plans).collect())
+    let mut found: Vec<Leftover> = found.chain(attributes).collect();
+    for (folder, keys) in plans {
+        if !is_in_parts(store, folder, &nodes)? {
+            found.push(Leftover { folder: folder.to_owned(), reason: Reason::UnfinishedCopy, keys });
+        }
+    }
+    Ok(found)
+}
+
+/// Returns whether the folder is that of a copy in several parts whose arrays exist. Without its markers, the copy would
+/// look complete.
+fn is_in_parts(store: &dyn Store, folder: &str, nodes: &Nodes) -> Result<bool, Error> {
+    let folder = Prefix::new(folder).map_err(StoreError::from)?;
+    let Some(copy) = incomplete(store, &folder)? else { return Ok(false) };
+    let is_there = |path: &String| {
+        let folder = match path.trim_start_matches('/') {
+            "" => String::new(),
+            relative => format!("{relative}/"),
+        };
+        // The v3 draft has chunks in another folder than documents.
+        nodes.arrays.contains(&format!("data/{folder}")) || nodes.arrays.contains(&folder)
+    };
+    Ok(copy.parts > 1 && copy.arrays.iter().any(is_there))
 }
 
 /// Returns the folder of a copy's plan, `__zarrctl/` and hexadecimal digits, if the key is in such a folder.
@@ -512,6 +531,21 @@ mod tests {
         let keys: Vec<&str> = keys.iter().map(String::as_str).chain(["__zarrctl/quarantine/a"]).collect();
         assert_eq!(left(&[(".zgroup", "{}")], &keys), [(plan.clone(), 3)]);
         assert_eq!(left(&[], &[keys[0], "a/0.0"]), [("a/".to_owned(), 1), (plan, 1)]);
+    }
+
+    #[test]
+    fn markers_of_a_copy_in_parts_are_leftovers_unless_its_arrays_exist() {
+        let plan = format!("__zarrctl/{}/plan.json", "0123456789abcdef".repeat(2));
+        let group = ("zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
+        let array = ("g/a/zarr.json", r#"{"zarr_format": 3, "node_type": "array"}"#);
+        let draft = ("meta/g/a.array.json", "{}");
+        for (parts, documents, count) in
+            [(4, &[group, array][..], 0), (4, &[group, draft], 0), (4, &[group], 1), (1, &[group, array], 1)]
+        {
+            let description = format!(r#"{{"parts": {parts}, "arrays": ["/b", "/g/a"]}}"#);
+            let documents = [documents, &[(&*plan, &*description)]].concat();
+            assert_eq!(left(&documents, &[]).len(), count, "{documents:?}");
+        }
     }
 
     #[test]

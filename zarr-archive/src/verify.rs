@@ -17,6 +17,7 @@ use zarr_engine::{Array, Context, Error, ErrorKind, Hierarchy};
 use zarr_spec::store::Store;
 use zarr_spec::{Key, Prefix};
 
+use crate::copy::incomplete_copies;
 use crate::leftovers;
 use crate::manifest::Manifest;
 use crate::settings::Settings;
@@ -161,6 +162,9 @@ impl Verification {
             waiting.extend(nodes.arrays);
         }
         documents::compare_formats(&waiting, &mut report);
+        for copy in incomplete_copies(&*store)? {
+            report.add(Finding::new(FindingKind::IncompleteCopy, copy.to_string()));
+        }
         if checks.level >= Level::Present && is_listable {
             add_leftovers(&*store, &hierarchies, &mut report)?;
         }

@@ -134,8 +134,8 @@ pub(crate) enum Verb {
     /// complete one, and --resume continues it. Encoded chunks are copied unchanged if neither the format nor the
     /// chunking changes. Nodes of several sources are copied into one hierarchy.
     ///
-    /// With --partition i/n, n jobs copy one part each. Until the copy is complete, markers are in the folder
-    /// `__zarrctl/` of DST.
+    /// With --partition i/n, n jobs copy one part each. The first one creates the metadata. Until the copy is
+    /// complete, markers are in the folder `__zarrctl/` of DST: `zarrctl` warns of them, other programs do not.
     ///
     /// Other files in group folders, such as `OME/METADATA.ome.xml`, are copied too, except from and to the
     /// v3 draft. Folders that are not nodes are skipped with a warning.
@@ -196,7 +196,7 @@ pub(crate) enum Verb {
     /// Removes temporary files (`.zarr-tmp-*`), which are never read; files `NAME.NUMBER.part` of `get -o`
     /// directly in the folder; chunks that do not belong to an array, such as those of an interrupted copy or
     /// erase; chunks outside of the shape of their array; and v2 attributes without an array or a group.
-    /// Other files remain.
+    /// Other files remain, and so do the markers of a copy in several parts while its arrays exist.
     ///
     /// Below a group, every file with a name such as `c/0/1` or `0.1` counts as a chunk unless it is in the
     /// folder of an array; names such as `7` and `0/1` do not count. In a folder without metadata, chunks are

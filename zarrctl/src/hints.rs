@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use zarr_kit::archive::{has_incomplete_copy, leftovers};
+use zarr_kit::archive::{IncompleteCopy, incomplete_copies, leftovers};
 use zarr_kit::json::counted;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Array, Error, Hierarchy, NodePath, readable_location};
@@ -56,12 +56,10 @@ pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
     if !matches!(error, Error::NoHierarchy { .. }) {
         return error.into();
     }
-    if has_incomplete_copy(store).unwrap_or(false) {
-        return Failure::fault(format!(
-            "no Zarr hierarchy in {}: a copy into it is not complete; run the same copy again with --resume, or its \
-             missing parts with --partition; `zarrctl clean` removes it",
-            readable_location(&store.location())
-        ));
+    if let Some(copy) = incomplete_copies(store).unwrap_or_default().first() {
+        let place = readable_location(&store.location());
+        let removed = if copy.parts > 1 { "" } else { "; `zarrctl clean` removes it" };
+        return Failure::fault(format!("no Zarr hierarchy in {place}: {}{removed}", incomplete(copy)));
     }
     if let Some(archive) = store.location().strip_prefix("zip:").filter(|path| !Path::new(path).exists()) {
         return Failure::fault(format!("`{archive}` does not exist"));
@@ -77,6 +75,31 @@ pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
         "{error}; the store has {}, which an interrupted operation probably left: `zarrctl clean {folder}` removes what is left",
         chunks(count)
     ))
+}
+
+/// Warns of copies into a store that are not complete.
+pub(crate) fn warn_of_incomplete_copies(store: &dyn Store) {
+    // If the store cannot be listed, the verb fails for the same reason or does not list.
+    for copy in incomplete_copies(store).unwrap_or_default() {
+        let elements = match copy.parts {
+            1 => "",
+            _ => "; elements that are not copied yet read as the fill value",
+        };
+        warn(&format!("{}: {}{elements}", readable_location(&store.location()), incomplete(&copy)));
+    }
+}
+
+/// Describes a copy that is not complete, and what completes it.
+fn incomplete(copy: &IncompleteCopy) -> String {
+    let parts = copy.parts;
+    let pass = copy.pass.map_or_else(String::new, |pass| format!(" --pass {pass}"));
+    let next = match &copy.missing[..] {
+        _ if parts == 1 => "; run the same copy again with --resume".to_owned(),
+        [] => String::new(),
+        [part] => format!("; run it with --partition {part}/{parts}{pass}"),
+        _ => format!("; run them with --partition i/{parts}{pass}"),
+    };
+    format!("{copy}{next}")
 }
 
 fn similar_folder(missing: &Path) -> Option<String> {

@@ -248,7 +248,10 @@ fn open_in(
         options = options.format(format);
     }
     match Hierarchy::open_with(Arc::clone(&store), context, options) {
-        Ok(hierarchy) => Ok(Opened(hierarchy)),
+        Ok(hierarchy) => {
+            hints::warn_of_incomplete_copies(&*store);
+            Ok(Opened(hierarchy))
+        }
         Err(error) => Err(hints::of_hierarchy(error, &*store)),
     }
 }

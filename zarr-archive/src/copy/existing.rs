@@ -24,12 +24,21 @@ pub(crate) enum Rule {
     /// If other arrays of the copy do not exist yet, an array with the same metadata and elements counts as complete.
     /// All other existing arrays are refused.
     Compare,
+    /// As [`Rule::Compare`], for the first part of a copy in several parts.
+    CompareForParts,
+    /// The first part of the same plan created an array with the same metadata, and parts are copying it. All other
+    /// existing arrays are refused.
+    Join,
     /// An array with the same metadata counts as complete, because the same plan wrote it. All other existing arrays
     /// are refused.
     Resume,
     /// Existing arrays are erased.
     Replace,
 }
+
+/// The reason why a part does not run.
+pub(crate) const CHANGED: &str = "its metadata in the destination differs from the plan of this part: it changed after \
+                                  the first part created it; restore it, or erase the node and start the copy again";
 
 /// Nodes of a copy whose paths are already in use.
 #[derive(Debug, Default)]
@@ -76,14 +85,19 @@ impl Existing {
                 (Rule::Replace, Some(_)) => found.replaced.push(array.path.clone()),
                 (Rule::Replace, None) if is_unreadable() => found.replaced.push(array.path.clone()),
                 (Rule::Resume, Some(_)) if is_same => drop(found.complete.insert(array.path.clone())),
-                (Rule::Compare, Some(there))
+                (Rule::Join, Some(_)) if is_same => {}
+                (Rule::Join, Some(_)) => found.refused.push(format!("{}: {CHANGED}", array.path)),
+                (Rule::Compare | Rule::CompareForParts, Some(there))
                     if is_same && are_missing && have_same_elements(&array.source, there, settings)? =>
                 {
                     found.complete.insert(array.path.clone());
                 }
                 (_, Some(_)) => {
                     are_same = are_same && is_same;
-                    let what = "an array already exists; --overwrite replaces it";
+                    let what = match rule {
+                        Rule::CompareForParts => "an array already exists; erase it first",
+                        _ => "an array already exists; --overwrite replaces it",
+                    };
                     found.refused.push(format!("{}: {what}", array.path));
                 }
                 (_, None) => found.refused.push(format!("{}: {}", array.path, chain(&error))),
@@ -110,8 +124,12 @@ fn refused_group(
     }
     let there = destination.group(path)?;
     let are_same = attributes.is_empty() || there.attributes().is_empty() || there.attributes() == attributes;
-    let is_refused = !are_same && rule != Rule::Replace;
-    Ok(is_refused.then(|| format!("{path}: the group already exists with other attributes")))
+    Ok(match rule {
+        Rule::Replace => None,
+        _ if are_same => None,
+        Rule::Join => Some(format!("{path}: {CHANGED}")),
+        _ => Some(format!("{path}: the group already exists with other attributes")),
+    })
 }
 
 /// Compares the elements of a copy with those of its source. Uses their digests if the fill values are equal and all

@@ -10,6 +10,7 @@ use zarr_spec::{Format, NodePath};
 use super::CopyRequest;
 use super::chunking::Choices;
 use super::error::CopyError;
+use super::existing::CHANGED;
 use super::losses::Losses;
 use super::source::Source;
 use super::state::Skipped;
@@ -175,8 +176,17 @@ fn lost_of_group(group: &Group, is_consolidated: bool) -> Result<Vec<String>, Co
     Ok(lost)
 }
 
-/// Writes the document of a group, unless it exists with the same attributes.
-pub(crate) fn write_group(destination: &Hierarchy, group: &NewGroup) -> Result<(), CopyError> {
+/// Writes the document of a group, unless it exists with the same attributes. `may_replace` tells whether other attributes
+/// are replaced.
+///
+/// # Errors
+///
+/// [`CopyError::Request`] for other attributes that may not be replaced.
+pub(crate) fn write_group(
+    destination: &Hierarchy,
+    group: &NewGroup,
+    may_replace: bool,
+) -> Result<(), CopyError> {
     let NewGroup { path, attributes } = group;
     let text = path.to_string();
     let exists = destination.exists(&text)?;
@@ -189,8 +199,13 @@ pub(crate) fn write_group(destination: &Hierarchy, group: &NewGroup) -> Result<(
             created => return Ok(created.map(drop)?),
         }
     }
-    match attributes.is_empty() || destination.group(path)?.attributes() == attributes {
-        true => Ok(()),
-        false => Ok(destination.set_attributes(&text, attributes.clone())?),
+    let group = destination.group(path)?;
+    let there = group.attributes();
+    if attributes.is_empty() || there == attributes {
+        return Ok(());
+    }
+    match may_replace || there.is_empty() {
+        true => Ok(destination.set_attributes(&text, attributes.clone())?),
+        false => Err(CopyError::message(format!("{path}: {CHANGED}"))),
     }
 }

@@ -156,8 +156,10 @@ pub fn plan_copy(
             "--overwrite cannot be combined with --partition: erase the old arrays first",
         ));
     }
-    if request.resume && !destination.capabilities().listable {
-        let message = "--resume needs a destination that can list its keys";
+    let is_in_parts = request.part.count() > 1;
+    if (request.resume || is_in_parts) && !destination.capabilities().listable {
+        let option = if is_in_parts { "--partition" } else { "--resume" };
+        let message = format!("{option} needs a destination that can list its keys");
         return Err(CopyError::message(message));
     }
     let mut nodes = Nodes::default();
@@ -213,7 +215,13 @@ impl Planning<'_> {
         let mut replaced = Vec::new();
         if let Some(existing) = &self.existing {
             let rule = self.rule(&digest)?;
-            let taken = Existing::find(&nodes.groups, &arrays, existing, rule, self.settings)?;
+            let find = |rule| Existing::find(&nodes.groups, &arrays, existing, rule, self.settings);
+            let mut taken = find(rule)?;
+            // Another part may have created the arrays in the meantime.
+            if rule == Rule::CompareForParts && !taken.refused.is_empty() && self.rule(&digest)? == Rule::Join
+            {
+                taken = find(Rule::Join)?;
+            }
             nodes.refused.extend(taken.refused);
             for array in &mut arrays {
                 array.is_complete = taken.complete.contains(&array.path);
@@ -244,11 +252,17 @@ impl Planning<'_> {
 
     /// Returns what is done with existing arrays.
     fn rule(&self, digest: &str) -> Result<Rule, CopyError> {
-        let continues = self.request.resume || self.request.part.count() > 1;
-        if continues && self.store.capabilities().listable && State::new(self.store, digest)?.is_begun()? {
-            return Ok(Rule::Resume);
-        }
-        Ok(if self.request.overwrite { Rule::Replace } else { Rule::Compare })
+        let CopyRequest { resume, overwrite, part, .. } = self.request;
+        let is_in_parts = part.count() > 1;
+        let continues = (*resume || is_in_parts) && self.store.capabilities().listable;
+        let is_begun = continues && State::new(self.store, digest)?.is_begun()?;
+        Ok(match (is_begun, is_in_parts) {
+            (true, true) => Rule::Join,
+            (true, false) => Rule::Resume,
+            (false, true) => Rule::CompareForParts,
+            (false, false) if *overwrite => Rule::Replace,
+            (false, false) => Rule::Compare,
+        })
     }
 
     /// Completes the hash of the documents.

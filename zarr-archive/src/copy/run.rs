@@ -7,22 +7,27 @@ use zarr_engine::{Array, Error, Hierarchy, Node};
 use super::array_plan::ArrayPlan;
 use super::error::CopyError;
 use super::existing::have_same_elements;
-use super::nodes::write_group;
+use super::incomplete::Description;
 use super::plan::CopyPlan;
 use super::progress::CopyProgress;
 use super::share::{Part, Share};
-use super::state::{Skipped, State};
+use super::state::{OtherPlan, Skipped, State};
+use super::text;
 use super::transfer::{How, Transfer};
 
-/// How often publishing is tried while other parts publish the same arrays.
-const ATTEMPTS: usize = 5;
+/// The reason why a copy does not run next to another one.
+const OTHER_PARTS: &str = "another copy has begun in the destination, from other sources or with other options (with \
+                           --partition, --memory must be the same for all parts): complete it, or erase its arrays \
+                           and run `zarrctl clean`";
 
 /// The result of a run.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct CopySummary {
-    /// Whether the copy is complete: its metadata is written.
+    /// Whether the copy is complete: its metadata is written, and no parts are missing.
     pub is_complete: bool,
+    /// The number of parts.
+    pub parts: u64,
     /// The parts that must run before the copy is complete, or before the second pass.
     pub missing_parts: Vec<u64>,
     /// The number of arrays in the copy.
@@ -39,6 +44,15 @@ pub struct CopySummary {
     pub warnings: Vec<String>,
 }
 
+impl CopySummary {
+    /// Names the missing parts: `parts 2 and 3 of 4 are missing`. Returns `None` if there are none.
+    #[must_use]
+    pub fn missing_text(&self) -> Option<String> {
+        let missing = &self.missing_parts;
+        (!missing.is_empty()).then(|| text::missing_parts(missing, self.parts))
+    }
+}
+
 /// The passes that a run takes over arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Which {
@@ -49,8 +63,9 @@ enum Which {
 }
 
 impl CopyPlan {
-    /// Copies the elements, and then writes the metadata, which makes the copy complete. Of a copy in several parts,
-    /// the part that finds all others complete writes the metadata.
+    /// Copies the elements, and then writes the metadata, which makes the copy complete. Of a copy in several parts, the
+    /// first part creates the metadata, and the part that finds all others complete removes the markers of the copy: until
+    /// then, [`incomplete_copies`](super::incomplete_copies) returns it.
     ///
     /// # Errors
     ///
@@ -76,9 +91,16 @@ impl CopyPlan {
         };
         let mut running =
             Running { plan: self, destination, state, progress, is_resumed, arrays: Vec::new() };
+        let others = running.others()?;
         running.prepare()?;
         if !is_resumed {
-            running.begin()?;
+            running.begin(&others)?;
+        }
+        if parts > 1 {
+            running.create_documents().map_err(|error| match error {
+                CopyError::Request(_) => error,
+                error => running.interrupted(error),
+            })?;
         }
         let copied = running.copy(which).and_then(|()| running.finish(which));
         let copied = copied.and_then(|summary| {
@@ -115,10 +137,19 @@ impl CopyPlan {
         if missing.is_empty() {
             return Ok(());
         }
-        let missing = missing.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        Err(CopyError::message(format!(
-            "the first pass is not complete: parts {missing} of {parts} are missing"
-        )))
+        let missing = text::missing_parts(&missing, parts);
+        Err(CopyError::message(format!("the first pass is not complete: {missing}; run --pass 1 first")))
+    }
+
+    /// Returns the description for the folder of the plan.
+    fn description(&self) -> Description {
+        let parts = self.request.part.count();
+        let arrays = match parts {
+            1 => Vec::new(),
+            _ => self.arrays.iter().map(|array| array.path.to_string()).collect(),
+        };
+        let passes = self.arrays.iter().map(ArrayPlan::passes).max().unwrap_or(1);
+        Description { parts, passes, sources: self.sources.clone(), arrays }
     }
 
     /// Returns the bytes of elements of all arrays.
@@ -128,19 +159,33 @@ impl CopyPlan {
 }
 
 /// A run of a plan.
-struct Running<'a> {
-    plan: &'a CopyPlan,
-    destination: Hierarchy,
+pub(super) struct Running<'a> {
+    pub(super) plan: &'a CopyPlan,
+    pub(super) destination: Hierarchy,
     state: Option<State>,
     progress: &'a CopyProgress,
     is_resumed: bool,
-    /// The arrays that are copied, without documents.
-    arrays: Vec<(&'a ArrayPlan, Array)>,
+    /// The arrays that are copied. Their documents exist if another part has created them.
+    pub(super) arrays: Vec<(&'a ArrayPlan, Array)>,
 }
 
 impl<'a> Running<'a> {
-    fn part(&self) -> Part {
+    pub(super) fn part(&self) -> Part {
         self.plan.request.part
+    }
+
+    /// Returns other copies that have begun in the destination, all in one part.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyError::Request`] if one of the copies has several parts, which may be running.
+    fn others(&self) -> Result<Vec<OtherPlan>, CopyError> {
+        let Some(state) = &self.state else { return Ok(Vec::new()) };
+        let others = state.others()?;
+        match others.iter().any(|other| other.parts > 1 || self.part().count() > 1) {
+            true => Err(CopyError::message(OTHER_PARTS)),
+            false => Ok(others),
+        }
     }
 
     /// Erases arrays that are replaced, and prepares the new ones.
@@ -149,47 +194,61 @@ impl<'a> Running<'a> {
             self.destination.erase_keeping_parent(path.to_string())?;
         }
         for array in self.plan.arrays.iter().filter(|array| !array.is_complete) {
-            let prepared = self.destination.prepare_array(array.path.to_string(), array.metadata.clone())?;
+            let prepared = self.prepared(array)?;
             self.arrays.push((array, prepared));
         }
         Ok(())
     }
 
+    /// Returns the array of a copy, which another part may have created.
+    fn prepared(&self, array: &ArrayPlan) -> Result<Array, CopyError> {
+        match self.destination.prepare_array(array.path.to_string(), array.metadata.clone()) {
+            Err(error @ Error::InTheWay(_)) if self.part().count() > 1 => {
+                match self.destination.node(&array.path)? {
+                    Node::Array(there) if *there.metadata() == array.metadata => Ok(*there),
+                    _ => Err(error.into()),
+                }
+            }
+            prepared => Ok(prepared?),
+        }
+    }
+
     /// Makes sure that no chunks of another copy remain, and marks this one as begun.
-    fn begin(&mut self) -> Result<(), CopyError> {
+    fn begin(&mut self, others: &[OtherPlan]) -> Result<(), CopyError> {
         let parts = self.part().count();
         let Some(state) = &self.state else {
             return self.arrays.iter().try_for_each(|(_, array)| Ok(array.erase_leftovers()?));
         };
-        for other in state.others()? {
-            if parts > 1 || other.parts > 1 {
-                return Err(CopyError::message(
-                    "another copy in several parts has begun in the destination, from other sources or with other \
-                     options; complete it, or remove it with `zarrctl clean`",
-                ));
-            }
-            state.remove_other(&other)?;
-        }
+        others.iter().try_for_each(|other| state.remove_other(other))?;
         if parts == 1 {
             // An earlier attempt of this plan is not continued, so its markers and chunks are removed.
             state.remove()?;
             for (_, array) in &self.arrays {
                 array.erase_leftovers()?;
             }
-        } else if self.has_chunks()? {
-            // Another part may have begun in the meantime.
-            if state.is_begun()? {
-                self.is_resumed = true;
-                return Ok(());
-            }
-            return Err(CopyError::message(
-                "the destination has chunks of the new arrays, without metadata; remove them with `zarrctl clean`",
-            ));
+        } else {
+            self.refuse_remains(state)?;
         }
-        state.begin(parts, &self.plan.sources)?;
+        state.begin(&self.plan.description())?;
         // A part may run again, so chunks in the destination count as written by this copy.
         self.is_resumed = parts > 1;
         Ok(())
+    }
+
+    /// Refuses documents and chunks of another copy.
+    fn refuse_remains(&self, state: &State) -> Result<(), CopyError> {
+        let has_documents = self.missing_arrays()?.len() < self.arrays.len();
+        let what = match () {
+            () if has_documents => {
+                "other parts have completed the copy in the meantime; `zarrctl diff` compares it with the source"
+            }
+            () if self.has_chunks()? => {
+                "the destination has chunks of the new arrays, without metadata; remove them with `zarrctl clean`"
+            }
+            () => return Ok(()),
+        };
+        // Another part may have begun in the meantime.
+        if state.is_begun()? { Ok(()) } else { Err(CopyError::message(what)) }
     }
 
     fn has_chunks(&self) -> Result<bool, CopyError> {
@@ -287,6 +346,7 @@ impl<'a> Running<'a> {
             skipped.extend(state.skipped()?);
         }
         Ok(CopySummary {
+            parts: self.part().count(),
             arrays: self.plan.arrays.len(),
             groups: self.plan.groups.len(),
             bytes: self.progress.done(),
@@ -296,18 +356,24 @@ impl<'a> Running<'a> {
         })
     }
 
-    /// Writes the metadata: groups first, so that `clean` finds chunks without arrays if this is interrupted.
+    /// Writes the metadata of a copy in one part: groups first, so that `clean` finds chunks without arrays if this is
+    /// interrupted. Removes the markers.
     fn complete(&self, summary: &mut CopySummary) -> Result<(), CopyError> {
         if self.plan.request.verify {
             self.verify()?;
         }
-        for group in &self.plan.groups {
-            write_group(&self.destination, group)?;
+        let is_alone = self.part().count() == 1;
+        if is_alone {
+            self.write_groups()?
+        } else {
+            self.check_documents()?
         }
         for (from, others) in &self.plan.others {
             summary.warnings.extend(others.copy(&**from, &*self.plan.store)?);
         }
-        self.publish()?;
+        if is_alone {
+            self.publish()?;
+        }
         if self.plan.request.consolidate {
             self.destination.consolidate("/")?;
         }
@@ -330,35 +396,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Writes the documents of arrays. Other parts may write them at the same time.
-    fn publish(&self) -> Result<(), CopyError> {
-        let mut last = Ok(());
-        for _attempt in 0..ATTEMPTS {
-            let mut missing = Vec::new();
-            for (_, array) in &self.arrays {
-                if self.part().count() == 1 || !self.is_published(array)? {
-                    missing.push(array.clone());
-                }
-            }
-            last = self.destination.publish_arrays(&missing);
-            match &last {
-                Err(Error::InTheWay(_) | Error::Conflict(_)) if self.part().count() > 1 => {}
-                _ => break,
-            }
-        }
-        Ok(last?)
-    }
-
-    fn is_published(&self, array: &Array) -> Result<bool, CopyError> {
-        match self.destination.node(array.path()) {
-            Ok(Node::Array(there)) => Ok(there.metadata() == array.metadata()),
-            Ok(_) | Err(Error::NoNode(_)) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Returns the error of a copy that has begun. If the destination has no chunks, the markers are removed, so that
-    /// nothing remains.
+    /// Returns the error of a copy that has begun. If there are no chunks, nothing remains.
     fn interrupted(&self, error: CopyError) -> CopyError {
         // The original error is more important than an error of a listing.
         let has_chunks = self.has_chunks().unwrap_or(true);

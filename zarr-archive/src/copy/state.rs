@@ -9,12 +9,10 @@ use zarr_spec::store::{Condition, Store, get_value};
 use zarr_spec::{Key, Prefix};
 
 use super::error::CopyError;
+use super::incomplete::{Description, PLAN, is_plan, missing_of_pass};
 use super::share::Part;
-use crate::leftovers::{OWN_FOLDER, PLAN_DIGITS, is_name_of_plan};
+use crate::leftovers::{OWN_FOLDER, PLAN_DIGITS};
 use crate::manifest::hex;
-
-/// The description of the plan, which is written first and removed first.
-const PLAN: &str = "plan.json";
 
 /// The largest marker that is read, in bytes.
 const LARGEST: usize = 1 << 20;
@@ -57,20 +55,6 @@ impl Skipped {
     }
 }
 
-/// Returns whether a copy into `store` has begun and is not complete: parts of it are missing, or it was interrupted.
-///
-/// # Errors
-///
-/// [`CopyError::Engine`] if the store cannot list its keys.
-pub fn has_incomplete_copy(store: &dyn Store) -> Result<bool, CopyError> {
-    for folder in store.list_dir(&Prefix::new(OWN_FOLDER)?)?.prefixes {
-        if is_plan(&folder) && store.size(&folder.key(PLAN)?)?.is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// The folder of one plan in the destination.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -82,7 +66,7 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub(crate) struct OtherPlan {
     folder: Prefix,
-    /// The number of parts, if the description is readable.
+    /// The number of parts; 1 if the description is missing.
     pub(crate) parts: u64,
 }
 
@@ -104,12 +88,8 @@ impl State {
     }
 
     /// Marks the copy as begun, unless it is.
-    pub(crate) fn begin(&self, parts: u64, sources: &[String]) -> Result<(), CopyError> {
-        let mut members = Object::new();
-        members.insert("parts", parts);
-        members
-            .insert("sources", sources.iter().map(|source| Value::from(source.as_str())).collect::<Value>());
-        self.mark(PLAN, &Value::Object(members))
+    pub(crate) fn begin(&self, description: &Description) -> Result<(), CopyError> {
+        self.mark(PLAN, &description.to_json())
     }
 
     /// Returns the other plans in the destination.
@@ -119,9 +99,8 @@ impl State {
         let mut others = Vec::new();
         for folder in folders {
             if self.store.any_key(&folder)?.is_some() {
-                let parts =
-                    self.read(&folder.key(PLAN)?)?.and_then(|plan| plan.as_object()?.get("parts")?.as_u64());
-                others.push(OtherPlan { parts: parts.unwrap_or(1), folder });
+                let description = Description::read(&*self.store, &folder.key(PLAN)?)?;
+                others.push(OtherPlan { parts: description.map_or(1, |plan| plan.parts), folder });
             }
         }
         Ok(others)
@@ -139,12 +118,7 @@ impl State {
 
     /// Returns the parts of a pass that are not complete.
     pub(crate) fn missing_parts(&self, pass: u64, parts: u64) -> Result<Vec<u64>, CopyError> {
-        let folder = Prefix::new(format!("{}pass-{pass}/", self.folder))?;
-        let mut found = BTreeSet::new();
-        for key in self.store.list_prefix(&folder)? {
-            found.extend(key?.name().strip_prefix("part-").and_then(|number| number.parse::<u64>().ok()));
-        }
-        Ok((1..=parts).filter(|part| !found.contains(part)).collect())
+        Ok(missing_of_pass(&*self.store, &self.folder, pass, parts)?)
     }
 
     /// Marks an array that is copied in two passes as complete.
@@ -199,12 +173,6 @@ impl State {
     }
 }
 
-/// Returns whether a prefix is the folder of a plan: its name consists of hexadecimal digits.
-fn is_plan(folder: &Prefix) -> bool {
-    let name = folder.as_str().strip_prefix(OWN_FOLDER).map(|name| name.trim_end_matches('/'));
-    name.is_some_and(is_name_of_plan)
-}
-
 fn array_marker(path: &str) -> String {
     format!("arrays/{}", short_hash(path))
 }
@@ -215,8 +183,13 @@ fn short_hash(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::incomplete::incomplete;
     use super::*;
     use crate::shelf::Shelf;
+
+    fn description(parts: u64) -> Description {
+        Description { parts, passes: 2, sources: vec!["file:///a".to_owned()], arrays: vec!["/x".to_owned()] }
+    }
 
     fn state(store: &Arc<dyn Store>, digit: &str) -> State {
         State::new(store, &digit.repeat(64)).unwrap()
@@ -227,7 +200,7 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(Shelf::default());
         let state = state(&store, "a");
         assert!(!state.is_begun().unwrap());
-        state.begin(3, &["file:///a".to_owned()]).unwrap();
+        state.begin(&description(3)).unwrap();
         assert!(state.is_begun().unwrap());
         state.finish_part(1, Part::new(2, 3).unwrap()).unwrap();
         assert_eq!(state.missing_parts(1, 3).unwrap(), [1, 3]);
@@ -244,11 +217,33 @@ mod tests {
     }
 
     #[test]
+    fn an_incomplete_copy_names_the_parts_that_are_missing() {
+        let store: Arc<dyn Store> = Arc::new(Shelf::default());
+        let state = state(&store, "a");
+        let copy = || incomplete(&*store, state.folder()).unwrap();
+        let text = || copy().map(|copy| copy.to_string());
+        let finish = |pass, part| state.finish_part(pass, Part::new(part, 3).unwrap()).unwrap();
+        assert_eq!(text(), None);
+        state.begin(&description(3)).unwrap();
+        assert_eq!(copy().unwrap().arrays, ["/x"]);
+        finish(1, 2);
+        let expected = "a copy is not complete: parts 1 and 3 of 3 are missing in pass 1";
+        assert_eq!(text().unwrap(), expected);
+        for (pass, part) in [(1, 1), (1, 3), (2, 1), (2, 2)] {
+            finish(pass, part);
+        }
+        let expected = "a copy is not complete: part 3 of 3 is missing in pass 2";
+        assert_eq!(text().unwrap(), expected);
+        finish(2, 3);
+        assert!(text().unwrap().ends_with("any part that is run again completes it"));
+    }
+
+    #[test]
     fn other_plans_are_found_and_the_quarantine_is_not_one() {
         let store: Arc<dyn Store> = Arc::new(Shelf::default());
         let [one, other] = ["a", "b"].map(|digit| state(&store, digit));
-        one.begin(1, &[]).unwrap();
-        other.begin(4, &[]).unwrap();
+        one.begin(&description(1)).unwrap();
+        other.begin(&description(4)).unwrap();
         store.set(&Key::new("__zarrctl/quarantine/x").unwrap(), b"".into()).unwrap();
         let found = one.others().unwrap();
         assert_eq!(found.iter().map(|other| other.parts).collect::<Vec<_>>(), [4]);

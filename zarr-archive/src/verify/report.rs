@@ -77,6 +77,8 @@ pub enum FindingKind {
     Manifest,
     /// A value does not belong to a node.
     Leftover,
+    /// A copy into the store is not complete: elements that are not copied yet read as the fill value.
+    IncompleteCopy,
     /// An interrupted write left a temporary file.
     TemporaryFile,
     /// A chunk is missing, although every chunk must be stored.

@@ -53,11 +53,13 @@ pub(crate) struct Copy {
     /// become the fill value. Chunks that are copied unchanged are not decoded, and not checked
     #[arg(long)]
     pub(crate) skip_unreadable: bool,
-    /// Read the copy back and compare its digests with those of the source, before its metadata is written
+    /// Read the copy back and compare it with the source before it is complete. Of several parts, the one that
+    /// completes the copy compares all of it
     #[arg(long, conflicts_with_all = ["skip_unreadable", "lossy"])]
     pub(crate) verify: bool,
     /// Copy part i of n, in an array of jobs. Parts may run at the same time, and a part that was interrupted is run
-    /// again. The part that finds all others complete writes the metadata
+    /// again. The first one creates the metadata, and the others refuse to run if it changed; the one that finds all
+    /// others complete completes the copy. All parts need the same --memory if arrays are recoded
     #[arg(long = "partition", value_name = "i/n", id = "part")]
     pub(crate) part: Option<Part>,
     /// The pass to run, 1 or 2, if --plan prints two passes for an array: first all parts with --pass 1, then all

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use zarr_kit::archive::leftovers::{self, Leftover};
+use zarr_kit::archive::{IncompleteCopy, incomplete_copies};
 use zarr_kit::open_store;
-use zarr_kit::spec::printable_path;
 use zarr_kit::spec::store::Store;
+use zarr_kit::spec::{printable, printable_path};
 use zarr_kit::stores::FilesystemStore;
 
 use crate::arguments::Clean;
@@ -17,7 +18,10 @@ use crate::durable;
 use crate::failure::Failure;
 use crate::opening::context;
 use crate::printer::stdout;
-use crate::terminal::{Progress, files, size};
+use crate::terminal::{Progress, files, first_of, size};
+
+/// The most arrays in a message.
+const SHOWN: usize = 3;
 
 pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
     let location = open_store(context()?.registry(), &arguments.store)?.location();
@@ -43,6 +47,9 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
         }
         writeln!(output, "{}", found.text)?;
     }
+    for copy in incomplete_copies(&*store)?.iter().filter(|copy| !is_among(copy, &old, &recent)) {
+        writeln!(output, "{}", kept(copy))?;
+    }
     let done = if arguments.dry_run { "would be removed" } else { "removed" };
     writeln!(output, "{}, {done}", total(&old))?;
     if !recent.is_empty() {
@@ -53,6 +60,18 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
         )?;
     }
     Ok(())
+}
+
+/// Returns whether the folder of a copy is among what was found.
+fn is_among(copy: &IncompleteCopy, old: &[Found], recent: &[Found]) -> bool {
+    let is_of_copy = |found: &Found| matches!(&found.what, What::Values(left) if left.folder == copy.folder);
+    old.iter().chain(recent).any(is_of_copy)
+}
+
+/// Describes a copy in several parts whose markers stay, because without them it would look complete.
+fn kept(copy: &IncompleteCopy) -> String {
+    let arrays = first_of(&copy.arrays.iter().map(printable).collect::<Vec<_>>(), SHOWN);
+    format!("{}: kept: {copy}; run what is missing, or erase its arrays: {arrays}", copy.folder)
 }
 
 /// A file or a group of values to remove.

@@ -149,12 +149,14 @@ fn failure(error: CopyError, arguments: &Copy) -> Failure {
         CopyError::Engine(error) => Failure::from(error),
         CopyError::Incomplete(error) => {
             let destination = &arguments.destination;
-            let next = match arguments.part {
-                Some(part) => format!("run part {part} again"),
-                None => "`zarrctl clean` removes them, and --resume continues the copy".to_owned(),
+            let hint = match arguments.part.filter(|part| part.count() > 1) {
+                Some(part) => format!("the copy in `{destination}` is not complete; run part {part} again"),
+                None => format!(
+                    "copied chunks remain in `{destination}` without metadata; `zarrctl clean` removes them, and \
+                     --resume continues the copy"
+                ),
             };
-            failure(*error, arguments)
-                .with_hint(&format!("copied chunks remain in `{destination}` without metadata; {next}"))
+            failure(*error, arguments).with_hint(&hint)
         }
         error => Failure::fault(error.to_string()),
     }
@@ -163,11 +165,15 @@ fn failure(error: CopyError, arguments: &Copy) -> Failure {
 /// Returns the message about the files that an interrupted copy leaves.
 fn left_text(arguments: &Copy) -> String {
     let destination = &arguments.destination;
-    let next = match arguments.part {
-        Some(part) => format!("run part {part} again to continue it"),
-        None => "run the same copy again with --resume to continue it".to_owned(),
-    };
-    format!("copied chunks remain in `{destination}` without metadata; {next}")
+    match arguments.part.filter(|part| part.count() > 1) {
+        Some(part) => {
+            format!("the copy in `{destination}` is not complete; run part {part} again to continue it")
+        }
+        None => format!(
+            "copied chunks remain in `{destination}` without metadata; run the same copy again with --resume to \
+             continue it"
+        ),
+    }
 }
 
 /// Returns the last line of a copy.
@@ -181,11 +187,10 @@ fn summary_text(summary: &CopySummary, part: Option<Part>, start: Instant) -> St
         let nodes = nodes(summary.arrays, summary.groups);
         return format!("{verb} {nodes}: {bytes} in {seconds:.1} s ({rate})");
     };
-    let state = match (summary.is_complete, &summary.missing_parts[..]) {
+    let state = match (summary.is_complete, summary.missing_text()) {
         (true, _) => "the copy is complete".to_owned(),
-        (false, []) => "all parts of the first pass are complete: run --pass 2".to_owned(),
-        (false, missing) if missing.len() <= SHOWN => format!("missing: parts {}", numbers(missing)),
-        (false, missing) => format!("{} parts are missing", missing.len()),
+        (false, None) => "all parts of the first pass are complete: run --pass 2".to_owned(),
+        (false, Some(missing)) => missing,
     };
     format!("part {part}: {bytes} in {seconds:.1} s ({rate}); {state}")
 }
