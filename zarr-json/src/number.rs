@@ -108,8 +108,8 @@ impl Number {
         Some(if self.text().starts_with('-') { -magnitude } else { magnitude })
     }
 
-    /// Compares the magnitude of the number with that of `float`, without rounding. A caller that rounds to a type
-    /// narrower than `f64` can use this to decide between two values.
+    /// Compares the magnitude of the number with the magnitude of `float`, without rounding. A caller that rounds to a
+    /// type narrower than `f64` can use this to decide between two values.
     ///
     /// `float` must not be zero and must be a multiple of 2^-140. `None` for an exponent that does not fit 64 bits.
     pub fn compare_magnitude(&self, float: f64) -> Option<Ordering> {

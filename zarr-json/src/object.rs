@@ -87,7 +87,7 @@ impl Object {
         }
     }
 
-    /// Returns the size of this object's allocations, without those of values and long names.
+    /// Returns the size of this object's allocations, without the allocations of values and long names.
     #[inline]
     pub(super) fn heap_size(&self) -> usize {
         /// The size of an entry of the index: the name, its position, and a control byte.

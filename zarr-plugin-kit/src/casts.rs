@@ -7,7 +7,7 @@ use crate::numbers::{Bit, Complex, bf16, f16};
 ///
 /// NaN and infinities become 0 or the integer with only its highest bit set, depending on its type.
 pub trait Cast<T> {
-    /// Returns the number in the other type.
+    /// Returns the number as a `T`.
     fn cast(self) -> T;
 }
 
@@ -126,7 +126,7 @@ fn truncated_unsigned(value: f64) -> u64 {
 
 /// Rounds to `float32` such that rounding the result to a smaller float is the same as rounding `value` directly.
 ///
-/// A number between two `float32` becomes the one with an odd last bit, which is never half way between two
+/// A number between two `float32` becomes the neighbour with an odd last bit, which is never half way between two
 /// smaller floats. [`f16::from_f64`] is not used, because it reads only the upper half of the bits.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the last bit preserves the truncated part")]

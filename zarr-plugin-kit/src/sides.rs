@@ -40,7 +40,7 @@ pub struct Sides<N = Number> {
 }
 
 impl<N> Sides<N> {
-    /// Creates both sides. The encoded side has the byte order of the decoded one.
+    /// Creates both sides. The encoded side has the byte order of the decoded side.
     #[must_use]
     pub const fn new(decoded: N, encoded: N, encoded_type: Arc<dyn DataType>) -> Self {
         Self { decoded, encoded, encoded_type, encoded_order: None }

@@ -343,8 +343,8 @@ struct zarr_call {
     const zarr_chains *chains;
 };
 
-/* Runs the chains of a codec, on the thread of the call and one at a time. `array` is the decoded side. Its
- * shape may differ from that of the array that the chain was created for. */
+/* Runs the chains of a codec, on the thread of the call and one at a time. `array` is the decoded side. The
+ * shape of `array` may differ from the shape that the chain was created for. */
 struct zarr_chains {
     size_t struct_size;
     void *context;

@@ -1,4 +1,4 @@
-//! Conversions between Zarr's terms and those of the ABI, for runtimes of libraries that are not native code.
+//! Conversions between Zarr's terms and the terms of the ABI, for runtimes of libraries that are not native code.
 
 pub use crate::ffi::array::{array_of_json, size_of_shown, size_shown};
 pub use crate::ffi::creation::{format_number, mode_number};

@@ -9,10 +9,10 @@
 //! # fn main() {}
 //! ```
 //!
-//! It exports everything that the library links: codecs, memory layouts, data types, chunk grids, chunk key
-//! encodings, metadata encodings, storage transformers, generic extensions and stores. `Creation::registry` of
-//! a plugin contains the plugins that its library links, and then those of the host. The host runs the chains of a
-//! codec. Plugins in other languages need only `include/zarr_plugin.h`.
+//! It exports everything that the library links: codecs, memory layouts, data types, chunk grids, chunk key encodings,
+//! metadata encodings, storage transformers, generic extensions and stores. `Creation::registry` of a plugin contains
+//! the plugins that its library links, and then the plugins of the host. The host runs the chains of a codec. Plugins
+//! in other languages need only `include/zarr_plugin.h`.
 //!
 //! A program loads libraries with the feature `host`, which is available on Linux: see the module `host`. A
 //! plugin is code with the rights of the user of the program. Its hash identifies it but does not prove that it is

@@ -124,8 +124,8 @@ pub trait Store: Debug + Send + Sync {
 
     /// Replaces the value atomically: concurrent readers see the old value or the new one, never a mixture.
     ///
-    /// For example, a store that retains values copies the bytes of `set(&key, b"{}".into())`, but not those
-    /// of `set(&key, bytes.into())` with [`Bytes`] or a `Vec`.
+    /// For example, a store that retains values copies the bytes of `set(&key, b"{}".into())`, but not the bytes of
+    /// `set(&key, bytes.into())` with [`Bytes`] or a `Vec`.
     ///
     /// # Errors
     ///

@@ -23,7 +23,7 @@ const TEXTS: u32 = 5120;
 
 /// A module with one codec. It is correct except for the changes of a test.
 pub(crate) struct Module<'a> {
-    /// The changed members of `zarr_plugin`. `item` has those of `zarr_item`.
+    /// The changed members of `zarr_plugin`. `item` has the changed members of `zarr_item`.
     pub(crate) plugin: &'a [(&'a str, u64)],
     pub(crate) item: &'a [(&'a str, u64)],
     pub(crate) imports: &'a str,
@@ -365,7 +365,7 @@ fn endless_recursion_is_an_error() {
     assert!(error.contains("it was stopped: call stack exhausted"), "{error}");
 }
 
-/// The guest that trapped is replaced by another.
+/// The guest that trapped is replaced by another guest.
 #[test]
 fn a_trap_fails_only_one_chunk() {
     let decode = "(if (i32.load8_u (i32.load (local.get $from))) (then (unreachable))) (i32.const 0)";
@@ -384,7 +384,7 @@ fn the_reported_output_is_checked_against_the_lent_memory() {
         (i32.store (i32.add (local.get $to) (i32.const TO_LEN)) (i32.const 101)) (i32.const 0)";
     let error = Module { decode: past, ..GOOD }.error();
     assert!(error.contains("it reports 101 written bytes, but the capacity is 100"), "{error}");
-    // Another address has no effect: only the lent memory counts.
+    // The guest stores another address in the output. This has no effect, because the host reads only the lent memory.
     let moved = "(i32.store (i32.add (local.get $to) (i32.const TO_START)) (i32.const -16))
         (i32.store (i32.add (local.get $to) (i32.const TO_LEN)) (i32.const 4)) (i32.const 0)";
     let mut output = Output::at_most(100);
@@ -402,7 +402,7 @@ fn the_reported_output_is_checked_against_the_lent_memory() {
         let error = codec.decode(&[1], &mut Output::at_most(100)).unwrap_err();
         assert!(matches!(error, CodecError::TooLarge(limit) if limit.limit == 100), "{error}");
     }
-    // A `reserve` call for an unknown output.
+    // Calls `reserve` for an output that the host did not lend.
     let error = Module { decode: &reserve("$from", "1"), ..GOOD }.error();
     assert!(error.contains("it gives no reason"), "{error}");
 }

@@ -185,7 +185,7 @@ fn one_codec_serves_many_threads() {
     });
 }
 
-/// The host's layout of the structs matches that of clang.
+/// The host's layout of the structs matches the layout of clang.
 #[test]
 fn the_structs_have_the_same_layout_in_c_and_in_the_host() {
     let Some(mut clang) = clang() else { return };

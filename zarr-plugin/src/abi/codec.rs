@@ -24,8 +24,8 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// Runs the chains of a codec, on the thread of the call and one at a time. `array` is the decoded side.
-    /// Its shape may differ from that of the array that the chain was created for.
+    /// Runs the chains of a codec, on the thread of the call and one at a time. `array` is the decoded side. The shape
+    /// of `array` may differ from the shape that the chain was created for.
     Chains = "zarr_chains" {
         struct_size: usize,
         context: *mut c_void,

@@ -74,7 +74,7 @@ pub(crate) fn array_json(array: &ArrayRepresentation) -> Value {
     })
 }
 
-/// Returns the array that the JSON of `encoded_array` describes. Missing members are those of `otherwise`. `None` if
+/// Returns the array that the JSON of `encoded_array` describes. Missing members are taken from `otherwise`. `None` if
 /// the fill value does not have the size of an element.
 #[must_use]
 pub fn array_of_json(

@@ -99,7 +99,7 @@ unsafe extern "C" fn warn(context: *mut c_void, message: abi::Str) {
     });
 }
 
-/// Runs `body` with the creation that the other side lends, and reports warnings to it. Extensions that
+/// Runs `body` with the creation that the other side lends, and reports warnings to the other side. Extensions that
 /// `registry` does not have are looked up in the other side.
 ///
 /// # Safety

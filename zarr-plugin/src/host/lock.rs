@@ -178,7 +178,7 @@ impl Lock {
         self.quarantined.push(quarantined);
     }
 
-    /// Removes a library from the quarantine. Returns whether it was there.
+    /// Removes a library from the quarantine. Returns whether the library was in the quarantine.
     pub fn release(&mut self, sha256: &str) -> bool {
         let before = self.quarantined.len();
         self.quarantined.retain(|found| found.sha256 != sha256);

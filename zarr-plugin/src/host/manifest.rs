@@ -41,7 +41,7 @@ pub struct Manifest {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Abi {
-    /// The major version, which must be that of the program.
+    /// The major version, which must be the major version of the program.
     pub major: u16,
     /// The minor version. Features that are newer than the program are not used.
     pub minor: u16,

@@ -49,7 +49,7 @@ pub enum Refusal {
     /// The plugin is not trusted.
     #[error("it is not trusted yet; `zarrctl plugins trust {}` trusts it", printable(.0))]
     Untrusted(String),
-    /// The library is not the one that was trusted.
+    /// The library is not the library that was trusted.
     #[error(
         "its library is not the one that was trusted: SHA-256 is {found}, but plugins.lock has {}; \
          `zarrctl plugins trust` trusts the new one",
@@ -61,7 +61,7 @@ pub enum Refusal {
         /// The hash of the file.
         found: String,
     },
-    /// The file is not the one that the manifest is for.
+    /// The file is not the library that the manifest describes.
     #[error(
         "its library is not the one in its manifest: SHA-256 is {found}, but the manifest has {}; \
          install it again",

@@ -32,8 +32,8 @@ pub struct SearchPlace {
     pub path: PathBuf,
 }
 
-/// Places in the order of the search. If several have a plugin of the same name, the one in the first place is
-/// used.
+/// Places in the order of the search. If several places have a plugin of the same name, the plugin in the first of
+/// these places is used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Search {
     places: Vec<SearchPlace>,

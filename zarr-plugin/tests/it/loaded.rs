@@ -1,4 +1,4 @@
-//! Extensions of a library work like those of a linked crate.
+//! Extensions of a library work like extensions of a linked crate.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -392,7 +392,7 @@ fn an_open_library_returns_its_description_and_examples() {
     assert_eq!(about.configuration_schema(Format::V2), None);
 }
 
-/// Libraries do not export other symbols.
+/// The symbol table for the dynamic loader has only the entry.
 #[test]
 fn a_library_built_in_rust_exports_only_the_entry() {
     let installed = Installed::new(in_rust(), &XOR_C);

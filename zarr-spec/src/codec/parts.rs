@@ -5,8 +5,8 @@ use crate::output::Output;
 
 /// A [`BytesToBytesCodec`] that reads and writes decoded bytes in parts.
 ///
-/// The caller can then copy elements from or to an array while the part is in the cache. The encoded form is
-/// that of `encode`, and decoding refuses everything that `decode` refuses.
+/// The caller can then copy elements from or to an array while the part is in the cache. The encoded form is the output
+/// of `encode`, and decoding refuses everything that `decode` refuses.
 pub trait InParts: BytesToBytesCodec {
     /// Returns the size of the parts that `encode_parts` reads for `decoded_size` bytes; the last part may be
     /// shorter. Returns `None` if this number of bytes is not encoded in parts.

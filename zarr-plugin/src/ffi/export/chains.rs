@@ -54,12 +54,11 @@ callbacks! {
     }
 }
 
-/// Runs the codec chain with number `chain` of those in `context`.
+/// Runs the codec chain with number `chain` of the chains in `context`.
 ///
 /// # Safety
 ///
-/// The pointers are those of one call. `context` is the [`Shown`] of a call that has not ended, and no other
-/// code uses it.
+/// All pointers come from one call. `context` is the [`Shown`] of a call that has not ended, and no other code uses it.
 unsafe fn run_shown(
     direction: Direction,
     context: *mut c_void,

@@ -106,7 +106,7 @@ callbacks! {
 ///
 /// # Safety
 ///
-/// The pointers are those of one call.
+/// All pointers come from one call.
 unsafe fn run(
     direction: Direction,
     codec: &Codec,
