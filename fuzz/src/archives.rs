@@ -23,7 +23,8 @@ pub(crate) fn run(input: &[u8]) {
     });
 }
 
-/// Checks that listed values exist, in order and once, and that a range of a value is that range of the whole value.
+/// Checks that the store lists each value once and in order, that these values exist, and that a range of a value has
+/// the same bytes if it is read alone.
 fn look_at(store: &ZipStore) {
     let store: &dyn Store = store;
     let keys = store.list().unwrap_or_default();

@@ -45,8 +45,8 @@ pub(crate) fn memory(context: &Context) -> Arc<dyn Store> {
     open_store(context.registry(), "memory:").expect("a store in memory")
 }
 
-/// Reads a hierarchy. The input is one byte for the mode, then keys and values. The length of a key has one byte, that
-/// of a value has two.
+/// Reads a hierarchy. The input is one byte for the mode, then keys and values. The length of a key has one byte, and
+/// the length of a value has two.
 pub(crate) fn run(input: &[u8]) {
     let Some((&mode, mut rest)) = input.split_first() else { return };
     let context = &CONTEXTS[usize::from(mode) % CONTEXTS.len()];

@@ -48,7 +48,8 @@ pub(crate) fn run(input: &[u8]) {
 const METADATA: &str =
     r#"{"record_size": 6, "metadata": {"a/.zarray": {"shape": [4, 5], "chunks": [2, 2]}}}"#;
 
-/// Checks that listed values are in order and once, and that a range of a value is that range of the whole value.
+/// Checks that the store lists each value once and in order, and that a range of a value has the same bytes if it is
+/// read alone.
 fn look_at(store: &dyn Store) {
     let keys = store.list_sorted(&Prefix::root()).unwrap_or_default();
     assert!(keys.is_sorted_by(|one, next| one < next), "{keys:?}");

@@ -81,7 +81,7 @@ pub(crate) struct Chunks<'a> {
 
 impl Batch<'_, '_> {
     /// Calls `work` with groups of parts, each of which is a box in a chunk of shape `shape`. Leaves out parts that are
-    /// not boxes, and parts whose store or chunk description differs from that of the first part.
+    /// not boxes, and parts whose store or chunk description differs from the first part.
     pub(crate) fn each_group(
         &self,
         shape: &[u64],

@@ -148,7 +148,7 @@ fn check_overlapping_chunks(context: &Context, store: &Arc<dyn Store>, document:
 }
 
 /// The arrays have shards, structures and optional elements. Everything except `zstd` and the store comes from two
-/// libraries. A plugin can look up other plugins in its own library, in the other one and among those of the host.
+/// libraries. A plugin can look up other plugins in its own library, in the other library and in the host.
 #[test]
 fn loaded_and_linked_plugins_store_the_same_bytes() {
     let structure = r#"{"name": "struct", "configuration": {"fields": [
@@ -200,7 +200,7 @@ fn stored(registry: Registry, document: &str, elements: &[u8]) -> Vec<u8> {
     get_value(&*store, &Key::new("c/0/0").unwrap(), 1 << 16).unwrap().unwrap().to_vec()
 }
 
-/// Plugins that look up others, and some of the plugins that they look up.
+/// Plugins that look up other plugins, and some of the plugins that they look up.
 const TYPES: &[(&str, &str, &str)] = &[("dtypes", "dtype", "core"), ("dtypes", "dtype", "struct")];
 
 /// The remaining plugins.

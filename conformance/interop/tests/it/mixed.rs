@@ -172,7 +172,7 @@ fn one_format_is_not_erased_if_chunks_may_belong_to_both() {
     }
     // Nodes that do not share a chunk with the other format can be erased.
     open(&store, Format::V2).erase_keeping_other_formats("/S/a").unwrap();
-    // An array of the other format may have chunks in folders below its own.
+    // An array of the other format may have chunks in folders below its own folder.
     set(&store, "S/.zarray", &ZARRAY.replace('N', "[4,4]").replace('S', "/"));
     let nested = ArrayBuilder::new([4], "int16").chunks([2]).chunk_key_encoding("v2").uncompressed();
     let array = open(&store, Format::V3).create_array("/S/0", &nested).unwrap();

@@ -192,7 +192,7 @@ impl Trial {
             assert!(self.array.read_into(&selection, &mut []).is_err());
             return;
         };
-        // The initial content ensures that every byte is written.
+        // The initial content is not zero, so that the comparison finds bytes that were not written.
         let mut bytes = vec![0xA5; count * size];
         self.array.read_into(&selection, &mut bytes).unwrap();
         let wanted = reference::positions(&selection, &self.model.shape).into_iter();

@@ -234,7 +234,7 @@ fn errors_of_unreachable_stores_explain_what_to_do() {
     assert!(tree(&https, &[]).contains("certificate"));
     let trusted = served.printed(&["tree", &https], &[("SSL_CERT_FILE", served.url("certificate"))]);
     assert_eq!(trusted, served.printed(&["tree", &http], &[]));
-    // `REQUESTS_CA_BUNDLE` adds certificates to those of the system.
+    // `REQUESTS_CA_BUNDLE` adds certificates to the certificates of the system.
     let also = served.printed(&["tree", &https], &[("REQUESTS_CA_BUNDLE", served.url("certificate"))]);
     assert_eq!(trusted, also);
     assert!(tree(&https, &[("REQUESTS_CA_BUNDLE", "/none.pem")]).contains("the certificates in `/none.pem`"));

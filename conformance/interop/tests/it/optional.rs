@@ -60,8 +60,8 @@ impl Members<'_> {
         std::fs::write(folder.join("array/zarr.json"), array).unwrap();
     }
 
-    /// Writes `elements` with zarrs and reads them here, and vice versa. Returns the chunks by their indices;
-    /// without compression, both programs store the same bytes.
+    /// Writes `elements` with zarrs and reads them with the engine, and vice versa. Returns the chunks by their
+    /// indices; without compression, both programs store the same bytes.
     fn both_ways<T>(&self, elements: &[T], expected: &str) -> BTreeMap<String, Vec<u8>>
     where
         T: ElementOwned + Clone + Debug + PartialEq,

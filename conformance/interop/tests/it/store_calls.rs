@@ -297,7 +297,8 @@ fn creating_an_array_checks_its_parent_group_and_its_own_path() {
     let hierarchy = counted.open();
     let builder = ArrayBuilder::new([8, 8], "uint8");
     let (_, calls) = counted.calls(|| hierarchy.create_array("/b", &builder).unwrap());
-    // The groups above are looked at again afterwards: another program may have consolidated one of them.
+    // After the write, the groups above the array are read again, because another program may have consolidated one of
+    // them.
     assert_eq!((calls.get("set"), total(&calls)), (Some(&1), 3 + 1), "{calls:?}");
     let (_, calls) = counted.calls(|| hierarchy.create_array("/g/b", &builder).unwrap());
     assert_eq!((calls.get("set"), total(&calls)), (Some(&1), 5 + 1), "{calls:?}");
@@ -406,7 +407,8 @@ fn appending_rows_lists_nothing_and_reads_no_whole_chunk() {
     let counted = v3(&json!([{"name": "bytes"}]));
     let mut array = counted.open().array("/a").unwrap();
     let (_, calls) = counted.calls(|| array.append_values(0, &[1u8; 32]).unwrap());
-    // Reads the document of the array, and that of its parent group before and after; writes two chunks and the document.
+    // Reads the document of the array, and the document of its parent group before and after the change. Writes two
+    // chunks and the document of the array.
     assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&3), Some(&3), 6), "{calls:?}");
     let (_, calls) = counted.calls(|| array.append_values(0, &[1u8; 8]).unwrap());
     assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&3), Some(&3), 6), "{calls:?}");

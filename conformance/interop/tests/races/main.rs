@@ -22,8 +22,8 @@ const WORK: &str = "ZARR_KIT_RACE_WORK";
 const NUMBER: &str = "ZARR_KIT_RACE_NUMBER";
 const STORE: &str = "ZARR_KIT_RACE_STORE";
 
-/// The variable that tells a writer to use the plugins of the loaded library, and the one that tells it not to require
-/// conditional writes.
+/// The variable that tells a writer to use the plugins of the loaded library, and the variable that tells it not to
+/// require conditional writes.
 const LOADED: &str = "ZARR_KIT_RACE_LOADED";
 const CARELESS: &str = "ZARR_KIT_RACE_CARELESS";
 

@@ -99,7 +99,7 @@ fn attributes(hierarchy: &Hierarchy, number: u64) {
     }
 }
 
-/// Tries to create the same arrays as all others, and writes to those that it created.
+/// Tries to create the same arrays as all other processes, and writes to those that it created.
 fn create(hierarchy: &Hierarchy, number: u64) {
     let attributes: Object =
         [("creator".to_owned(), zarr_kit::spec::Value::from(number))].into_iter().collect();

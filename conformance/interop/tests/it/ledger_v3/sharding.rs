@@ -201,7 +201,7 @@ fn codecs_around_a_shard_apply_to_the_whole_shard() {
         assert_eq!(array.read_values::<u8>(&part).unwrap(), [9, 10, 11, 15, 16, 17], "{codecs}");
         stored
     };
-    // The inner chunks are those of the transposed shard: 6 by 4 elements.
+    // The inner chunks divide the transposed shard, which has 6 by 4 elements.
     let inner = sharding(&[3, 2], &unchecked());
     let plain = write(json!([transpose, inner]));
     assert_eq!(hex(&plain.value("c/0/0"))[..6], [1, 7, 2, 8, 3, 9]);
