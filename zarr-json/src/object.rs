@@ -78,7 +78,7 @@ impl Object {
             index.insert(name.into(), self.members.len());
         }
         if self.members.len() == self.members.capacity() {
-            // Most objects have one or two members.
+            // Most objects have one or two members, so the first allocation is for one member.
             self.members.reserve_exact(self.members.len().max(1));
         }
         self.members.push((name.into(), value));

@@ -197,7 +197,7 @@ fn reserved(context: &mut StoreContextMut<'_, State>, shown: Address, more: u32)
         let from = lent.start as usize;
         let to = start as usize;
         let bytes = memory.data_mut(&mut *context);
-        // The host chose both addresses in this memory.
+        // The host chose both addresses in this memory, so no index is out of bounds.
         bytes.copy_within(from..from + before as usize, to);
         (lent.start, lent.capacity) = (start, capacity);
         let state = context.data_mut();

@@ -121,7 +121,7 @@ fn an_array_to_bytes_codec_declares_its_encoded_size() {
     let (codec, _) = create(&registry, "example.turned", &Representation::Array(decoded.clone()));
     let Codec::ArrayToBytes(codec) = codec.unwrap() else { panic!("another form") };
     assert_eq!(codec.encoded_size(&decoded).unwrap(), Size::Exact(24));
-    // The shape differs from that at creation, and the output exceeds the initial capacity.
+    // The shape differs from the shape at creation, and the output exceeds the initial capacity.
     let large = array(&[300, 400]);
     assert_eq!(codec.encoded_size(&large).unwrap(), Size::Exact(240_000));
     let elements: Vec<u8> = (0..=255).cycle().take(240_000).collect();
@@ -165,7 +165,7 @@ fn data_codecs_and_translated_configurations_reach_the_host() {
     assert_eq!(Value::Object(translated("example.swap")), json!({}));
 }
 
-/// Each thread has its own instance.
+/// Each thread uses its own instance of the module.
 #[test]
 fn one_codec_serves_many_threads() {
     let Some(registry) = kinds() else { return };

@@ -30,7 +30,7 @@ fn functions(name: &str) -> Functions {
     functions
 }
 
-/// A codec without a function to encode only decodes.
+/// A codec that has no function `encode` can only decode.
 #[test]
 fn a_library_lists_the_codecs_that_only_decode() {
     // SAFETY: the entry of this program, which is never unloaded.

@@ -121,7 +121,7 @@ pub(super) struct CheckedFile {
 pub(super) fn checked_file(manifest: &Path, file: &LibraryFile) -> Result<CheckedFile, Refusal> {
     stays_inside(file)?;
     let relative = Path::new(&file.path);
-    // The parent of a file name is empty.
+    // The parent of a file name without a folder is empty, and means the working directory.
     let folder = manifest.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = folder.canonicalize().map_err(|error| unreadable(folder, &error))?;
     let joined = folder.join(relative);

@@ -74,7 +74,7 @@ fn only_the_trusted_version_of_a_needed_library_runs() {
     let mut output = Output::exactly(1);
     codec.decode(&[1], &mut output).unwrap();
     assert_eq!(output.written(), [0]);
-    // A second plugin that needs the same file shares it.
+    // A second plugin that needs the same file shares the open copy.
     let again = Using::new("libzarr-needed-a.so.1");
     assert_eq!(again.pin.needs[0].sha256, using.pin.needs[0].sha256);
     let loader = again.loader(again.pin.clone());

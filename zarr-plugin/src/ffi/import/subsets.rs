@@ -35,7 +35,8 @@ impl DecodeSubset for ForeignCodec {
     ) -> CodecResult<Vec<Range<u64>>> {
         let start = subset.start();
         let shape = subset.shape();
-        // The subset has the dimensions of the array.
+        // The subset has the dimensions of the array, so both pointers have the number of items that the header
+        // requires.
         let fetched = show_array(array, |array| {
             fetch!(self.instance, subset_ranges(array, start.as_ptr(), shape.as_ptr(), lend(index)))
         });
