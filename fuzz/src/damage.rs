@@ -107,7 +107,7 @@ fn change_bytes(bytes: &mut Vec<u8>, what: u8, place: usize, value: u8) {
             bytes[place..end].fill(value);
         }
         5 if !bytes.is_empty() => bytes[place] ^= 1 << (value % 8),
-        // A digit, which changes numbers in documents.
+        // Inserts a digit, which changes numbers in documents.
         6 => bytes.insert(place, b'0' + value % 10),
         _ if !bytes.is_empty() => bytes[place] = value,
         _ => bytes.push(value),

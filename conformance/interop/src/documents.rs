@@ -122,7 +122,7 @@ impl Type {
                 (json!([1.5, -0.0]), [1.5f64.to_le_bytes(), (-0.0f64).to_le_bytes()].concat())
             }
             Self::Structure if format == Format::V2 => {
-                // In stored form: two fields little endian, one big endian.
+                // The fill value has its stored form in base64: two fields are little endian, one is big endian.
                 let (json, last) =
                     if zero { ("AAAAAAAAAA==", [0; 4]) } else { ("AQAAP4AAAA==", [0, 0, 0x80, 0x3F]) };
                 (json!(json), [&[u8::from(!zero), 0, 0], &last[..]].concat())

@@ -72,7 +72,7 @@ fn provides(kind: &str, identifiers: &Identifiers) -> String {
     text
 }
 
-/// One array whose data type, grid, keys and codecs all come from a library.
+/// The data type, grid, keys and codecs of the array all come from a library.
 #[test]
 fn loaded_plugins_write_and_read_an_array() {
     let names = [

@@ -212,7 +212,7 @@ fn zarrctl_lists_and_reads_hierarchies_of_zarr_python() {
             assert_eq!(raw, case.raw(&source).unwrap(), "{}", case.name());
         }
     }
-    // Types whose raw form consists of more than the bytes of numbers.
+    // These arrays have types whose raw form consists of more than the bytes of numbers.
     for case in
         cases.iter().filter(|case| ["v3-types.zarr", "v3-variable.zarr"].contains(&case.store())).step_by(9)
     {

@@ -103,7 +103,7 @@ fn damage(value: &[u8], random: &mut Random) -> Vec<u8> {
 
 #[test]
 fn damaged_chunks_are_read_or_are_errors_that_name_the_chunk() {
-    // Enough for every chunk in this test; damaged sizes that ask for more are errors.
+    // This is enough memory for every chunk in this test; damaged sizes that ask for more are errors.
     let limits = Limits::new().with_memory(1 << 22);
     let context = Context::linked().unwrap().with_one_thread().with_limits(limits);
     let mut refused = 0;
@@ -168,7 +168,7 @@ fn an_error_of_a_damaged_chunk_names_node_index_key_and_codec() {
     set(&*store, "a/c/1/0", b"");
     assert!(chunk_failure(&open(&store)).contains("codec `crc32c`"));
 
-    // A gzip stream of five bytes in chunks of four and six bytes.
+    // A gzip stream of five bytes is stored as a chunk of four bytes and as a chunk of six bytes.
     let codecs = json!([{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}]);
     let document = |length: u64| v3(&json!([length]), &json!([length]), "uint8", &json!(0), &codecs);
     let five = store_of(&document(5));
@@ -270,7 +270,8 @@ fn empty_chunks_are_stored_if_configured() {
 #[test]
 fn frames_that_declare_enormous_sizes_are_errors() {
     let zstd = json!([{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0, "checksum": false}}]);
-    // Single segment, content size 2^60 in eight bytes, then one last raw block of one byte.
+    // A frame of zstd with a single segment and a content size of 2^60 in eight bytes, followed by one last raw block
+    // of one byte.
     let header = [&[0x28, 0xB5, 0x2F, 0xFD, 0xE0][..], &(1u64 << 60).to_le_bytes()].concat();
     let frame = [&header[..], &[0b0000_1001, 0, 0, 1]].concat();
     for data_type in ["uint8", "string"] {

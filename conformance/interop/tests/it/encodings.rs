@@ -158,7 +158,7 @@ fn a_hierarchy_in_any_encoding_is_converted_without_loss() {
             }
         }
 
-        // Attributes are changed in place.
+        // The attributes of an existing group can be replaced, and the group can be erased.
         opened.set_attributes("/g", object(ATTRIBUTES)).unwrap();
         assert_eq!(*opened.group("/g").unwrap().attributes(), object(ATTRIBUTES));
         opened.erase("/g").unwrap();

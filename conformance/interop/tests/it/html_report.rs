@@ -159,7 +159,7 @@ fn printing_ignores_filters_and_cuts_nothing_off() {
     browser.open(&file, "failed&text=none");
     assert_eq!(seen(&browser).1, 0);
     let filtered = browser.printed();
-    // The documents differ only in their dates.
+    // The two PDFs differ only in their dates, so they have the same size.
     assert_eq!(filtered.len(), whole.len());
 
     browser.on_paper(Some(PAPER));

@@ -220,7 +220,7 @@ fn a_single_chunk_of_an_inconsistent_grid_is_an_error() {
     assert!(reversed.read_chunk(&[3]).unwrap_err().to_string().contains("chunk 3 is 16384..12288"));
     assert!(reversed.chunk_subset(&[3]).is_err());
     assert!(reversed.read_encoded_chunk(&[3]).is_err());
-    // The stored chunk is shorter than the reported one.
+    // The stored chunk is shorter than the chunk that the grid reports.
     let overlapping = array(&|_, _| Ok(made(overlapping, None))).unwrap();
     assert!(overlapping.read_chunk(&[3]).unwrap_err().to_string().contains("chunk [3]"));
 }

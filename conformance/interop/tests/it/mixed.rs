@@ -116,7 +116,7 @@ fn one_format_is_erased_from_the_folders_of_another() {
         write(&store, other, "/S/x");
         write(&store, other, "/S/a");
         if other == Format::V2 {
-            // The folder where the draft stores its chunks.
+            // Writes to the folder where the draft stores its chunks.
             write(&store, other, "/data/S/a");
         }
         let wanted = contents(&store);

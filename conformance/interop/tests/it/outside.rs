@@ -250,7 +250,7 @@ fn the_packed12_codec_stores_two_integers_in_three_bytes() {
     let elements = [0x123, -2048, 2047, -1, -0x123];
     let file = person.file("elements", little_endian(elements));
     person.trusts("data type `outside.int12`", &create("/own", "outside.packed12"));
-    // A codec of the framework only knows that the type is an integer.
+    // `packbits`, a codec of the framework, does not know this data type, only that its elements are integers.
     person.zarrctl(&create("/other", r#"packbits:{"last_bit": 11}"#));
     for path in ["/own", "/other"] {
         person.zarrctl(&["put", "--format", "raw", &store, path, &file]);

@@ -345,7 +345,8 @@ fn a_shard_whose_index_is_cached_is_fetched_whole_once() {
     twice.far.learn(HINTS.with_bytes_per_round_trip(Some(1 << 20)));
     assert_eq!(read("100:120,3:9"), [1]);
     assert_eq!(read("0:256,77"), Vec::<usize>::new());
-    // The value that another program writes meanwhile is read again.
+    // Another program writes to the shard, then the shard is written through the cache. The next read fetches the shard
+    // again.
     twice.near_array.write_values(twice.select("200:256,:"), &[5u16; 56 * 256]).unwrap();
     array.write_values(twice.select("0,0"), &[9u16]).unwrap();
     read("200:230,200:230");

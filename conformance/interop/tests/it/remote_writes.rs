@@ -117,7 +117,7 @@ fn writes_keep_the_hinted_number_of_chunks_in_flight() {
         let trips = twice.write("10:200,8:112", &elements(190 * 104));
         assert_eq!((trips.written, trips.alone), (7 * 7, 7 * 7 - 5 * 6));
         assert!(trips.writes >= MANY, "{trips:?}");
-        // Every second element of all chunks.
+        // Writes every second element of all chunks.
         let trips = twice.write("0:512:2,0:512:2", &elements(256 * 256));
         assert_eq!((trips.written, trips.alone), (512, 512));
         assert!(trips.alone_at_once > 2 && trips.writes > 2, "{trips:?}");
@@ -207,7 +207,7 @@ fn no_write_starts_after_a_failed_one() {
         for (failing, selection, written) in [(0, "", 32), (100, "", 132), (40, "0:512:2,0:512:2", 72)] {
             let twice = Twice::new(&[512, 512], &[16, 16], &codecs);
             twice.far.spoil_set(move |number, key| {
-                // Later writes end after the failure is known.
+                // Delays later writes, so that they end after the failure is known.
                 thread::sleep(Duration::from_millis(if number > failing { 100 } else { 0 }));
                 if number == failing { Err(cut(key)) } else { Ok(()) }
             });
@@ -247,7 +247,7 @@ fn a_panic_of_the_store_propagates_to_the_caller() {
     let write = || twice.array.write_values(&Selection::All, &elements(512 * 512));
     let panic = panic::catch_unwind(AssertUnwindSafe(write)).unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"number 50"));
-    // All locks were released.
+    // All locks were released, so further writes succeed.
     twice.far.spoil_set(|_, _| Ok(()));
     twice.filled();
 }

@@ -58,7 +58,7 @@ fn two_thousand_arrays_open_in_two_round_trips_and_one_for_each_page() {
         // The documents of the root are listed, too.
         let pages = (ARRAYS + 1).div_ceil(1000);
         let documents = ARRAYS * documents_of_array;
-        // The client has a limited number of requests in flight.
+        // The client has at most `IN_FLIGHT` requests in flight, so the documents take several round trips.
         let most = 2 + pages + documents.div_ceil(IN_FLIGHT) - 1;
         let (_root, arrays) = Hierarchy::open_with_arrays(remote(&server), &context).unwrap();
         assert_eq!(arrays.len() as u64, ARRAYS);
@@ -145,7 +145,7 @@ fn created_arrays_take_one_request_each() {
     }
 }
 
-/// The number of requests for one array, created in an existing group.
+/// Counts the requests that create one array in an existing group.
 #[test]
 fn an_array_is_created_in_few_requests() {
     let context = Context::linked().unwrap();

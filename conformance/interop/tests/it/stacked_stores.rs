@@ -145,7 +145,7 @@ fn the_error_of_an_invalid_stack_explains_the_reason() {
         registry.register_store(StorePlugin::new("opaque", &[], &no_url)).unwrap();
         let error = open_store(&registry, &description.to_string()).unwrap_err().to_string();
         assert!(error.contains(reason), "{description}: {error}");
-        // Valid: the cache is the outer store, or it caches encoded chunks.
+        // These descriptions are valid: the cache is the outer store, or it caches encoded chunks.
         for inside in [
             around(decoded, &around(&json!({"type": "opaque"}), &memory)),
             around(&json!({"type": "opaque"}), &around(&cache(9), &memory)),
@@ -325,7 +325,7 @@ fn cached_decoded_chunks_are_read_without_a_call() {
     }
 }
 
-/// The test excludes anything that a handle caches itself.
+/// The second handle shares nothing that the first handle caches itself.
 #[test]
 fn a_second_handle_reads_only_from_the_cache() {
     for chunks in ["encoded", "decoded"] {

@@ -87,7 +87,7 @@ fn read(array: &Array, selection: &str) {
 fn detecting_a_hierarchy_takes_few_calls_and_opening_a_v3_node_one_more() {
     let counted = v3(&json!([{"name": "bytes"}]));
     let (hierarchy, calls) = counted.calls(|| counted.open());
-    // `zarr.json`, and the three documents of v2 that may be next to it.
+    // Reads `zarr.json`, and the three documents of v2 that may be next to it.
     assert!(total(&calls) <= 4, "{calls:?}");
     let (_, calls) = counted.calls(|| hierarchy.array("/a").unwrap());
     assert_eq!(total(&calls), 1, "{calls:?}");
@@ -104,7 +104,7 @@ fn checking_whether_a_v3_node_exists_takes_one_call() {
     for (path, there, wanted) in
         [("/a", true, 1), ("/g", true, 1), ("/g/x", true, 1), ("/none", false, 2), ("/h", true, 4)]
     {
-        // Without a document, listings show whether there are nodes below, except in strict mode.
+        // Without a document, listings show whether there are nodes below the path, except in strict mode.
         let (found, calls) = counted.calls(|| hierarchy.exists(path).unwrap());
         assert_eq!((found, total(&calls)), (there, wanted), "{path}: {calls:?}");
     }

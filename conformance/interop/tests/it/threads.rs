@@ -79,7 +79,7 @@ fn rows_appended_by_many_threads_are_each_stored_once() {
             let path = format!("/g/appended-{number}");
             let array = hierarchy.create_array(&path, builder).unwrap();
             on_threads(hierarchy, |opened, thread| {
-                // Clones of one handle, and separate handles.
+                // Some threads clone one handle, others open separate handles.
                 let mut mine = if thread % 4 == 0 { array.clone() } else { opened.array(&path).unwrap() };
                 for round in 0..EACH {
                     let value = u32::try_from(thread * EACH + round).unwrap();

@@ -148,7 +148,7 @@ fn fill_values_keep_their_bits() {
     }
 }
 
-/// The document `ZA` of the ledger of v2.
+/// Returns the document `ZA` of the ledger of v2.
 fn za() -> Value {
     json!({
         "zarr_format": 2,

@@ -145,7 +145,7 @@ fn chunks_of_only_fill_values_may_be_stored_or_omitted() {
     assert_eq!(with.keys(), [".zarray", "0", "1"]);
     assert_eq!(with.value("0"), "07 00 00 00 07 00 00 00");
     assert_eq!(all(&with.array()), all(&without.array()));
-    // A stored chunk is erased when it becomes all fill values.
+    // A stored chunk is erased when all its elements become the fill value.
     let lean = Stored { context: without.context, ..with };
     lean.array().write_values::<i32>(&Selection::All, &[7; 4]).unwrap();
     assert_eq!(lean.keys(), [".zarray"]);

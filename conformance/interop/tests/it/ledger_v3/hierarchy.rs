@@ -113,7 +113,7 @@ fn changes_write_the_documents_of_groups_without_one() {
     assert!(matches!(missing, Error::NoNode(_)), "{missing}");
 }
 
-/// To consolidated metadata, zarr-python 3 adds only documents that exist.
+/// zarr-python 3 adds only existing documents to consolidated metadata, so groups without a document are missing.
 #[test]
 fn consolidated_metadata_may_lack_groups() {
     let mut root = gr();
@@ -408,7 +408,7 @@ fn checking_whether_a_node_exists_takes_one_call() {
         Stored::new().json("zarr.json", &gr()).json("a/zarr.json", &gr()).json("c/d/zarr.json", &gr());
     let counting = Arc::new(CountingStore::new(Arc::clone(&stored.store)));
     let hierarchy = Hierarchy::open(Arc::clone(&counting) as _, &stored.context).unwrap();
-    // Without a document, a listing shows whether there are nodes below, except in strict mode.
+    // Without a document, a listing shows whether there are nodes below the path, except in strict mode.
     for (path, there) in [("/a", true), ("/c/d", true), ("/", true)] {
         drop(counting.take());
         assert_eq!(hierarchy.exists(path).unwrap(), there, "{path}");
