@@ -41,7 +41,7 @@ pub enum FallbackPolicy {
     Allow,
 }
 
-/// Options for opening one array, which override those of the context.
+/// Options for opening one array. They override the options of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ArrayOptions {
     pub(crate) fallback: Option<FallbackPolicy>,

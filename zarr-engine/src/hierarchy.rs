@@ -307,7 +307,7 @@ impl Hierarchy {
         self.array_with(path, ArrayOptions::new())
     }
 
-    /// Opens the array at `path` with options that replace those of the context.
+    /// Opens the array at `path` with options that replace the options of the context.
     ///
     /// # Errors
     ///

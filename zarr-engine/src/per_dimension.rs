@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 /// Number of dimensions that are stored inline. Few arrays have more.
 const FEW: usize = 6;
 
-/// A list with one item per dimension, which needs no allocation for few dimensions. It is small, because filling and
+/// A list with one item per dimension. It needs no allocation for few dimensions. It is small, because filling and
 /// moving space for the maximum number of dimensions takes longer than copying a small chunk.
 #[derive(Debug, Clone)]
 pub(crate) enum PerDimension<T> {

@@ -7,7 +7,7 @@ use zarr_spec::host::pipeline::Pipeline;
 use crate::copy::MAX_RANK;
 use crate::plan::{Piece, Run, StridedBox};
 
-/// A chunk with elements of a fixed size, all of which a piece selects.
+/// A chunk with elements of a fixed size. A piece selects all elements.
 pub(crate) struct Slabs {
     whole: StridedBox,
     /// The size of an element in bytes.

@@ -41,7 +41,7 @@ pub(crate) struct ArrayPlace {
     pub(crate) read_only: Option<String>,
 }
 
-/// An alternative key for the only chunk of a zero-dimensional array, which some writers of the draft use.
+/// An alternative key that some writers of the draft use for the only chunk of a zero-dimensional array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScalarKey {
     /// The key without the prefix of the array.

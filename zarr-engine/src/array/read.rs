@@ -173,8 +173,8 @@ impl Array {
     /// # Errors
     ///
     /// Same as [`Array::read`]; [`Error::Elements`] if memory does not have the shape of its selection, or if its
-    /// elements have another size than those of the array; [`Error::NotSupported`] if the data type has several stored
-    /// forms of one element, as `bool` does.
+    /// elements do not have the size of the array's elements; [`Error::NotSupported`] if the data type has several
+    /// stored forms of one element, as `bool` does.
     pub fn read_many_into(&self, parts: &mut [(Selection, StridedMemory<'_>)]) -> Result<(), Error> {
         if self.data_type().settles() {
             let name = self.data_type().name();

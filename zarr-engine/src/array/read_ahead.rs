@@ -90,7 +90,7 @@ impl Array {
     }
 }
 
-/// An iterator over the elements of selections, which reads the next selections ahead: see [`Array::read_ahead`].
+/// An iterator over the elements of selections. It reads the next selections ahead: see [`Array::read_ahead`].
 #[derive(Debug)]
 pub struct ReadAhead<I> {
     array: Array,

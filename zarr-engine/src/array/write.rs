@@ -187,7 +187,7 @@ impl Array {
         self.append(dimension, &bytes)
     }
 
-    /// Like [`Array::append`], from an `ndarray` whose shape equals that of the array except along `dimension`.
+    /// Like [`Array::append`], from an `ndarray` that has the shape of the array except along `dimension`.
     ///
     /// # Errors
     ///

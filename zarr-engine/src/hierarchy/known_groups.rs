@@ -26,7 +26,7 @@ const MOST: usize = 10_000;
 #[derive(Debug, Default)]
 pub(super) struct KnownGroups(Mutex<Tree>);
 
-/// A tree of group names, which stores no full paths.
+/// A tree of group names. It stores no full paths.
 #[derive(Debug, Default)]
 struct Tree {
     /// The state of the context for which the tree is valid.

@@ -22,7 +22,7 @@ pub(super) enum Part<'p> {
 
 pub(super) struct SubsetPart<'p> {
     pub(super) codec: &'p dyn DecodeSubset,
-    /// The array that the codec decodes. Its dimensions may have another order than those of the chunk.
+    /// The array that the codec decodes. Its dimensions may have another order than the dimensions of the chunk.
     pub(super) array: &'p ArrayRepresentation,
     pub(super) subset: ArraySubset,
     /// The layout of the decoded subset, per dimension of the chunk.

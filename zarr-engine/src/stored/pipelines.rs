@@ -111,7 +111,7 @@ fn described(document: &ExtensionDocument) -> Value {
     [identifier.as_str().into(), configuration.clone(), type_name].into_iter().collect()
 }
 
-/// Returns a hash of the plugins, which distinguishes registries whose plugins have the same names.
+/// Returns a hash of the plugins. It distinguishes registries whose plugins have the same names.
 fn plugins(registry: &Registry) -> u64 {
     let mut hasher = DefaultHasher::new();
     registry.codecs().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));

@@ -9,7 +9,8 @@ use crate::hierarchy::access::Access;
 use crate::hierarchy::entry::{EntryKind, NodeEntry};
 use crate::hierarchy::listing::is_below;
 
-/// Returns the nodes at and below `path`, whose kind is `start`. `nodes` are all nodes with documents.
+/// Returns the nodes at and below `path`. `start` is the kind of the node at `path`. `nodes` are all nodes with
+/// documents.
 pub(super) fn below(access: &Access, path: &NodePath, start: EntryKind, mut nodes: Nodes) -> Vec<NodeEntry> {
     nodes.retain(|node, _| is_below(node, path));
     nodes.insert(path.clone(), start);
