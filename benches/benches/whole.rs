@@ -57,7 +57,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Checks that each engine reads the elements that the other one wrote.
+/// Checks that each engine reads the elements that the other engine wrote.
 fn check_crosswise(our_folder: &Path, their_folder: &Path, elements: &[u16]) {
     let our_array = theirs(our_folder);
     let read: Vec<u16> = our_array.retrieve_array_subset(&our_array.subset_all()).unwrap();

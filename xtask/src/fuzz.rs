@@ -36,7 +36,7 @@ const RUSTFLAGS: &str = "-C passes=sancov-module -C llvm-args=-sanitizer-coverag
 /// The limits of an input: size in bytes, seconds, and memory in MiB.
 const LIMITS: [&str; 3] = ["-max_len=4096", "-timeout=20", "-rss_limit_mb=2048"];
 
-/// The limits of stored inputs, which are part of every clone of the repository.
+/// The limits of stored inputs. They are smaller, because every clone of the repository contains these inputs.
 const KEPT_LIMITS: [&str; 3] = ["-max_len=512", "-timeout=20", "-rss_limit_mb=2048"];
 
 /// The maximum number of stored inputs of a target.

@@ -96,7 +96,7 @@ fn write(workspace: &Workspace, plugin: &NewPlugin) -> Result<String, String> {
     Ok(package)
 }
 
-/// Returns the README of the crate, which a registry shows.
+/// Returns the README of the crate: the page that a registry shows.
 fn page_of_registry(plugin: &NewPlugin, package: &str) -> String {
     let template = &plugin.template;
     format!(

@@ -267,7 +267,7 @@ pub(crate) fn version_2(sizes: Sizes, is_delta: bool) -> Dataset {
     }
 }
 
-/// Returns an array of which one in a hundred chunks is stored.
+/// Returns an array that stores one in a hundred chunks.
 pub(crate) fn sparse(sizes: Sizes) -> Dataset {
     let shape = sizes.cube(512);
     let chunks = sizes.cube(32);
