@@ -11,8 +11,8 @@ use super::{ParseError, Value};
 pub struct Member {
     /// `None` if the document does not have the member or is not an object.
     pub value: Option<Value>,
-    /// Whether [`parse()`](super::parse()) has no remarks on the document. If it has some, its value of the member may
-    /// differ from `value`.
+    /// Whether [`parse()`](super::parse()) has no remarks on the document. If it has remarks, the member in its result
+    /// may differ from `value`.
     pub is_plain: bool,
 }
 

@@ -15,7 +15,7 @@ use zarr_spec::key::Key;
 
 /// The value of `zarr_format` in new hierarchies, including the version.
 const URI: &str = "https://purl.org/zarr/spec/core/3.0";
-/// The URI that zarr-python 2 writes instead.
+/// The value of `zarr_format` that zarr-python 2 writes.
 const OLDER_URI: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
 /// The suffix of the keys of JSON documents.
 const JSON_SUFFIX: &str = ".json";

@@ -289,7 +289,7 @@ sized!(
 ///
 /// # Safety
 ///
-/// `from` is NULL or points to the number of bytes in its first member.
+/// `from` is NULL, or points to memory whose size in bytes is the first member.
 pub(crate) unsafe fn read<T: Growing>(from: *const T) -> Result<T, Failure> {
     if from.is_null() {
         return Err(Failure::broken("a struct is NULL"));
@@ -316,7 +316,7 @@ pub(crate) unsafe fn read<T: Growing>(from: *const T) -> Result<T, Failure> {
 ///
 /// # Safety
 ///
-/// `to` points to the number of bytes in its first member.
+/// `to` points to memory whose size in bytes is the first member.
 pub(crate) unsafe fn fill<T: Growing>(to: *mut T, with: T) {
     let head = size_of::<usize>();
     // SAFETY: both structs have the copied number of bytes. The declared size is not overwritten.

@@ -46,7 +46,7 @@ pub struct Pin {
     pub sha256: String,
     /// The date when the library was trusted: `2026-11-22`.
     pub date: String,
-    /// The libraries that it needs, which are trusted together with it.
+    /// The libraries that the library needs, which are trusted together with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Needed>,
 }
@@ -152,7 +152,7 @@ impl Lock {
         })
     }
 
-    /// Changes the file. Only one process at a time does so, so that changes are not lost.
+    /// Changes the file. Only one process at a time changes the file, so that no change is lost.
     ///
     /// # Errors
     ///

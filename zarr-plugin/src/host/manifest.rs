@@ -80,7 +80,7 @@ pub struct Provides {
     /// The purpose of the extension, in one sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// Whether it is a codec that only decodes.
+    /// Whether the extension is a codec that only decodes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub decodes_only: bool,
 }

@@ -12,7 +12,7 @@ use crate::ffi::system::variable;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "programs explain every source")]
 pub enum Source {
-    /// The user of the program named it.
+    /// The user of the program named the place.
     Given,
     /// The variable `ZARR_PLUGIN_PATH`.
     Variable,
@@ -26,7 +26,7 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchPlace {
-    /// Why it is searched.
+    /// Why the place is searched.
     pub source: Source,
     /// The path.
     pub path: PathBuf,

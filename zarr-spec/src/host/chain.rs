@@ -109,7 +109,7 @@ impl<'a> ChainCreation<'a> {
 pub struct Link {
     /// The codec.
     pub codec: Codec,
-    /// The representation that it encodes, after the preceding codecs.
+    /// The representation that the codec encodes, after the preceding codecs.
     pub decoded: Representation,
     /// The entry in the document; `None` for a memory layout, the default binary representation and a sharding
     /// storage transformer.
