@@ -61,7 +61,8 @@ pub(crate) fn run(input: &[u8]) {
     within(MEMORY, "a hierarchy", || look_at(store, context));
 }
 
-/// Returns the first key, the first value and the rest. A value that is shorter than its length takes the rest.
+/// Returns the first key, the first value and the rest. If less input is left than the length of the value, the value
+/// is the rest.
 fn entry(input: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (&length, rest) = input.split_first()?;
     let (key, rest) = rest.split_at_checked(length.into())?;

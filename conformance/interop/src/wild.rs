@@ -17,7 +17,7 @@ pub struct Family {
     pub name: String,
     /// The content, in one sentence.
     pub about: String,
-    /// The programs that wrote it, with versions.
+    /// The programs that wrote the data, with versions.
     pub written_by: String,
     /// Every array of every store.
     pub arrays: Vec<WildArray>,

@@ -398,7 +398,7 @@ fn a_shard_that_cannot_be_encoded_or_grows_too_large_is_an_error() {
     }
 }
 
-/// A key encoding with keys such as `c.1.0`, which fails to decode exactly this key.
+/// A key encoding with keys such as `c.1.0`. Decoding this key fails; all other keys are decoded.
 #[derive(Debug)]
 struct Forgetful;
 

@@ -319,8 +319,8 @@ fn consolidated_metadata_have_all_changes() {
     }
 }
 
-/// Without locks in the store, writers do not exclude each other, and conditional writes are impossible. If they are
-/// required, changes are refused.
+/// Without locks in the store, writers do not exclude each other, and conditional writes are impossible. If conditional
+/// writes are required, changes are refused.
 #[test]
 fn required_conditions_refuse_a_store_without_locks() {
     let race = Race::with(Format::V3, r#", "locking": "none""#);

@@ -24,7 +24,7 @@ pub(crate) fn loaded_context() -> Context {
     Context::new(registry).with_one_thread()
 }
 
-/// Starts an object store in this process, which applies conditions unless `options` turn them off.
+/// Starts an object store in this process. It applies conditions unless `options` turn them off.
 fn on_s3(options: Options) -> Race {
     let server = Server::start(options).unwrap();
     let store = format!(
