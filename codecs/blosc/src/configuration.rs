@@ -1,4 +1,4 @@
-//! The two forms of the configuration: that of final v3, and that of all other formats.
+//! The two forms of the configuration: one for final v3, and one for all other formats.
 
 use std::num::NonZeroUsize;
 

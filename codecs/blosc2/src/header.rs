@@ -130,7 +130,7 @@ impl Header {
         let codes = extension[..FILTERS].iter().zip(&extension[FILTERS + 2..]);
         for (code, meta) in codes {
             match (code, meta) {
-                // No filter, or one that removed bits before compression, which cannot be restored.
+                // No filter, or a filter that removed bits before compression. The bits cannot be restored.
                 (0 | 4, _) => {}
                 (1, 0) => self.filters.insert(0, Filter::Bytes),
                 (2, 0) => self.filters.insert(0, Filter::Bits),

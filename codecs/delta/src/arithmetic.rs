@@ -27,7 +27,7 @@ fn differences<D: Arithmetic + Cast<E>, E: Element>(decoded: &[u8], encoded: &mu
 fn sums<D: Arithmetic, E: Element + Cast<D>>(encoded: &[u8], decoded: &mut [u8]) {
     let mut encoded = encoded.chunks_exact(size_of::<E>());
     let mut decoded = decoded.chunks_exact_mut(size_of::<D>());
-    // The first element is not added to zero, which would lose the sign of -0.0.
+    // The first element is not added to zero, because the sum would lose the sign of -0.0.
     let (Some(first), Some(to)) = (encoded.next(), decoded.next()) else { return };
     let mut sum = E::read(first).cast();
     sum.write(to);

@@ -69,8 +69,8 @@ impl Decoder {
         }
     }
 
-    /// Decodes the first deflate stream of `encoded` and returns the bytes after it. The last bytes of
-    /// `encoded` are those of a gzip trailer.
+    /// Decodes the first deflate stream of `encoded` and returns the bytes after it. `encoded` ends with a gzip
+    /// trailer.
     pub(crate) fn inflate<'e>(
         &mut self,
         encoded: &'e [u8],
@@ -96,8 +96,8 @@ impl Decoder {
     }
 }
 
-/// Returns the decoded size in the trailer of `encoded`, which is correct for a single member of less than 4
-/// GiB. `None` if it exceeds the limit, or the maximum for a stream of this size: then nothing is allocated.
+/// Returns the decoded size in the trailer of `encoded`. The size is correct for a single member of less than 4 GiB.
+/// `None` if it exceeds the limit, or the maximum for a stream of this size: then nothing is allocated.
 #[cfg(feature = "libdeflate")]
 fn expected_size(encoded: &[u8], limit: usize) -> Option<usize> {
     /// The maximum number of decoded bytes per encoded byte.

@@ -1,7 +1,7 @@
 //! The `imagecodecs_delta` codec: stores differences along one dimension, like the horizontal predictor of TIFF.
 //!
 //! Array to array: the first element along `axis`, followed by the difference of each element from the previous
-//! one. Integers wrap around. The difference of floats is that of their bits as integers. `axis` is a dimension,
+//! one. Integers wrap around. Floats are subtracted as integers with the same bits. `axis` is a dimension,
 //! counted from the end if it is negative, by default the last; `dist` is 1. Decoding is exact. The fill value
 //! does not change.
 //!

@@ -124,8 +124,8 @@ impl Frame {
             )));
         }
         let (components, []) = components.as_chunks::<3>() else { return Err(wrong()) };
-        // A component has an identifier, sampling factors, which must be 1 by 1, and the number of a table, which
-        // JPEG-LS does not use.
+        // A component has an identifier, sampling factors, and the number of a table. The factors must be 1 by 1;
+        // JPEG-LS does not use the table.
         if components.len() != usize::from(*count)
             || components.iter().any(|[_, sampling, _]| *sampling != 0x11)
         {

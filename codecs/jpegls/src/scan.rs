@@ -142,7 +142,7 @@ impl<'s> Scan<'s> {
         Ok(())
     }
 
-    /// Returns the context of a sample. Its sign is that of the first gradient that is not flat; the context is 0 if
+    /// Returns the context of a sample. Its sign is the sign of the first gradient that is not flat; the context is 0 if
     /// all gradients are flat.
     fn context(&self, around: Around) -> i32 {
         let Around { left, above, left_above, right_above } = around;

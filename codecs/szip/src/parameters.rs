@@ -9,7 +9,7 @@ pub(crate) struct Parameters {
     pub(crate) bits: u32,
     /// Number of samples of a block.
     pub(crate) block: usize,
-    /// Number of blocks of a segment, which begins with a sample that is not a difference.
+    /// Number of blocks of a segment. A segment begins with a sample that is not a difference.
     pub(crate) segment: usize,
     /// Whether the most significant byte of a sample comes first.
     pub(crate) is_msb_first: bool,

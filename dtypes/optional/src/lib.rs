@@ -8,8 +8,8 @@
 //! v2 does not have such a type; the draft does not allow `null` as a fill value. The inner type may be
 //! optional too: then `[null]` is a present element that contains a missing one.
 //!
-//! In memory, elements have a variable size, as described at [`DataType::optional`], even if those of the inner
-//! type do not. Only the codec `zarrs.optional` stores them: no other program could read the output of `bytes`.
+//! In memory, elements have a variable size, as described at [`DataType::optional`], even if elements of the
+//! inner type do not. Only the codec `zarrs.optional` stores them: no other program could read the output of `bytes`.
 //!
 //! `optional` is the name in an open proposal. A document with this name is written with this name again.
 //!

@@ -237,7 +237,7 @@ fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<Arc<dyn ChunkG
     Ok(Arc::new(RectilinearGrid::new(array_shape, &lengths?)?))
 }
 
-/// Checks the member `type` next to `extension`, which names the grid in the draft.
+/// Checks the member `type` next to `extension`. It names the grid in the draft.
 fn check_type(creation: &Creation<'_>) -> Result<(), Invalid> {
     match creation.type_name {
         Some(Value::String(name)) if name == "rectilinear" => Ok(()),

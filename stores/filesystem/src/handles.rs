@@ -1,8 +1,8 @@
 //! Folder handles that stay open while a thread writes several values to the same folder.
 //!
 //! Resolving a path takes longer than writing a small file; a handle avoids it. A handle follows its folder
-//! when another process moves it, so it is used only for a short time. The effect is the same as that of moving
-//! a folder during a write.
+//! when another process moves it, so it is used only for a short time. The effect is the same as if the
+//! folder moved during a write.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -174,7 +174,7 @@ fn is_folder(path: &Path, metadata: Metadata) -> bool {
 
 /// Removes a folder tree that contains only folders and temporary files.
 ///
-/// If one of the files is being written, its writer finds the folder gone and starts again.
+/// If one of the files is being written, its writer finds that the folder does not exist, and starts again.
 pub(crate) fn remove_empty(path: &Path) -> io::Result<()> {
     let entries: Vec<_> = fs::read_dir(path)?.collect::<Result<_, _>>()?;
     for entry in entries {

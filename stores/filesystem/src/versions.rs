@@ -6,8 +6,8 @@
 //! differ.
 //!
 //! On file systems that are not local, attributes may be cached and clocks may differ. On these, and on file systems
-//! that round times, the version is a hash of the contents. A value that changed and changed back then has the old
-//! version again, which is harmless: what a writer derives from the old bytes is then correct.
+//! that round times, the version is a hash of the contents. A value that is changed and changed back has its old
+//! version again. This is harmless: a writer that has read the old bytes has read the present ones.
 
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -113,8 +113,8 @@ fn read_part<'b>(file: &mut File, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> 
     Ok(&buffer[..size])
 }
 
-/// Returns whether a folder is on a local file system of Linux, whose locks of folders and attributes of files are the
-/// same for all processes.
+/// Returns whether a folder is on a local file system of Linux. There, all processes have the same locks of folders and
+/// attributes of files.
 #[cfg(target_os = "linux")]
 fn is_local(folder: &Path) -> bool {
     /// The magic numbers of ext2 to ext4, XFS, Btrfs, tmpfs, ramfs, overlayfs, ZFS, F2FS and bcachefs, from

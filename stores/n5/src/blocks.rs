@@ -1,4 +1,4 @@
-//! Blocks at the end of an array, which N5 stores without the elements outside of it.
+//! Blocks at the end of an array. N5 stores them without the elements outside of the array.
 
 use std::sync::Arc;
 use zarr_plugin_kit::json::{Object, Value};

@@ -185,8 +185,8 @@ impl N5Store {
         json::to_vec(&Value::Object(converted)).map_err(|error| refused(error.to_string()).into())
     }
 
-    /// Writes documents for the folders above `folder` that do not have one, so that programs that require a document
-    /// find the groups.
+    /// Writes the missing documents of the folders above `folder`, because some programs find groups only by their
+    /// documents.
     fn write_groups_above(&self, folder: &Prefix) -> StoreResult<()> {
         let mut missing = Vec::new();
         let mut above = folder.parent();

@@ -153,7 +153,7 @@ impl PendingResult {
     }
 
     fn send(&self, answer: StoreResult<Option<Response>>) {
-        // The receiver is gone if the batch was dropped.
+        // The receiver does not exist any more if the batch was dropped.
         let _sent = self.send.send((self.expected, (self.number, answer)));
     }
 }

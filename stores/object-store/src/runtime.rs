@@ -62,7 +62,7 @@ impl Runtime {
 /// The message for a task that panicked.
 pub(crate) const NO_RESPONSE: &str = "the request ended without a response";
 
-/// Stops the threads without waiting for them, which is not allowed inside of a runtime. All tasks have been
+/// Stops the threads, but does not wait for them: waiting is not allowed inside of a runtime. All tasks have been
 /// awaited or aborted.
 impl Drop for Runtime {
     fn drop(&mut self) {

@@ -1,7 +1,7 @@
 //! Markers in the upper store, which hide keys and prefixes of the lower one.
 //!
-//! The marker of key `a/b` is `.zarr-overlay/d.a/k.b`, that of prefix `a/b/` is `.zarr-overlay/d.a/d.b/p`. The names
-//! differ, because a filesystem store cannot hold a file and a folder with the same path.
+//! The marker of key `a/b` is `.zarr-overlay/d.a/k.b`; the marker of prefix `a/b/` is `.zarr-overlay/d.a/d.b/p`. The
+//! names differ, because a filesystem store cannot hold a file and a folder with the same path.
 
 use std::collections::HashSet;
 

@@ -184,7 +184,7 @@ impl Records {
         })
     }
 
-    /// Returns the files of an array which exist, or which may exist if the store cannot list.
+    /// Returns the files of an array that exist. If the store cannot list, returns all that may exist.
     fn files(&self, field: usize, allowed: &Allowed) -> StoreResult<Vec<FileId>> {
         let Field { path, count, .. } = &self.fields[field];
         let files = count.div_ceil(self.record_size);

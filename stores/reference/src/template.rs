@@ -13,7 +13,7 @@ const MAX_TEXT: usize = 64 << 10;
 /// The maximum nesting of parentheses and calls.
 const MAX_DEPTH: usize = 16;
 
-/// The maximum number of operands that one rendering evaluates, including those of called templates.
+/// The maximum number of operands that one rendering evaluates, including the operands of called templates.
 const MAX_OPERANDS: usize = 10_000;
 
 /// The maximum width in a format, in characters.

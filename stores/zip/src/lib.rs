@@ -123,7 +123,7 @@ impl ZipStore {
         Self::new(Source::File(file.into(), state.len()), name, changed)
     }
 
-    /// Returns an archive without values, which is not the content of any file.
+    /// Returns an archive without values. It is not the content of a file.
     fn empty(name: String) -> Self {
         let source = Source::Memory(Bytes::new());
         Self { source, name, entries: Entries::default(), changed: 0, inflaters: Pool::new() }

@@ -1,4 +1,4 @@
-//! Changes of an archive that are not committed: a temporary file next to it, which replaces it in one step.
+//! Uncommitted changes of an archive: a temporary file next to the archive, which replaces the archive in one step.
 //!
 //! The temporary file begins with the entries of the archive, as they are. New entries follow, and at the end a
 //! directory of all of them. Until it replaces the archive, every program reads the old one.

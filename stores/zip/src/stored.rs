@@ -103,7 +103,7 @@ impl StoredArchive {
         }
     }
 
-    /// Reads the directory, which begins at `start`, up to the tail, which is in memory already. Returns both.
+    /// Reads the directory from `start` up to the tail, which is in memory already. Returns both.
     fn read_directory(&self, start: u64) -> Result<&Piece, BoxError> {
         let mut bytes = self.fetch(start..self.tail.offset)?.to_vec();
         bytes.extend_from_slice(&self.tail.bytes);
