@@ -123,7 +123,7 @@ pub struct Subject {
     pub point: ExtensionPoint,
     /// The name of the plugin.
     pub name: String,
-    /// The crate or library that contains it.
+    /// The crate or library that contains the plugin.
     pub package: String,
     /// The version of the package.
     pub version: String,

@@ -46,7 +46,7 @@ impl Boxes {
         Self::of(array, chunks, settings)
     }
 
-    /// Returns the boxes of these chunks.
+    /// Returns the boxes of `chunks`.
     pub(crate) fn of(array: &Array, chunks: Chunks, settings: &Settings) -> Result<Self, Error> {
         Ok(Self {
             array: array.with_progress(&settings.progress),

@@ -32,8 +32,8 @@ pub struct Side<'a> {
 pub struct Tolerance {
     /// The largest difference between numbers that count as equal.
     pub absolute: f64,
-    /// The largest difference of equal numbers, as a share of the magnitude of the second one. It is added to
-    /// `absolute`.
+    /// The largest difference between numbers that count as equal, as a share of the magnitude of the second number. It
+    /// is added to `absolute`.
     pub relative: f64,
 }
 
@@ -53,7 +53,8 @@ pub struct Compared {
     pub attributes: bool,
     /// Whether elements are compared. The default is `true`.
     pub values: bool,
-    /// The tolerance for numbers. Without one, elements are equal if their bits are, except that all NaNs are equal.
+    /// The tolerance for numbers. Without a tolerance, elements are equal if their bits are, except that all NaNs are
+    /// equal.
     pub tolerance: Option<Tolerance>,
 }
 

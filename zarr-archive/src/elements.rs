@@ -34,16 +34,16 @@ pub(crate) enum Canonical {
 pub(crate) enum Part {
     /// A float.
     Float {
-        /// Its offset in the element in bytes.
+        /// The offset of the float in the element, in bytes.
         offset: usize,
-        /// Its NaNs.
+        /// The NaNs of the float.
         float: Float,
     },
     /// Bytes that are not part of a field.
     Padding {
-        /// The offset of these bytes in the element.
+        /// The offset of the padding in the element, in bytes.
         offset: usize,
-        /// The number of these bytes.
+        /// The size of the padding in bytes.
         size: usize,
     },
 }
@@ -242,7 +242,7 @@ impl Stream {
         Self { canonical, fill, mask }
     }
 
-    /// Returns the canonical fill value. An undefined one counts as zero or empty.
+    /// Returns the canonical fill value. An undefined fill value counts as zero or empty.
     pub(crate) fn fill(&self) -> &[u8] {
         &self.fill
     }

@@ -100,7 +100,7 @@ pub fn find(store: &dyn Store, hierarchies: &[Hierarchy]) -> Result<Vec<Leftover
     Ok(found)
 }
 
-/// Counts the chunks at and below a path without a node, except those of arrays there.
+/// Counts the chunks at and below a path without a node, except the chunks of arrays below it.
 ///
 /// # Errors
 ///
@@ -267,7 +267,7 @@ fn outside_of(
 struct Nodes {
     arrays: BTreeSet<String>,
     groups: BTreeSet<String>,
-    /// v2 groups in consolidated metadata, which may not have their own documents.
+    /// v2 groups in consolidated metadata. They may lack documents of their own.
     copied_groups: BTreeSet<String>,
 }
 
@@ -292,8 +292,8 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Adds the node of a `zarr.json`, and the arrays in consolidated metadata, which may not have their own
-    /// documents. An unreadable document may belong to an array.
+    /// Adds the node of a `zarr.json`, and the arrays in its consolidated metadata, because such arrays may lack
+    /// documents of their own. An unreadable document may belong to an array.
     fn add_document(&mut self, folder: String, document: Option<&Value>) {
         let member = |name| document?.as_object()?.get(name);
         let consolidated = member("consolidated_metadata").map_or(document, Some);

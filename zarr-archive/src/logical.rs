@@ -11,7 +11,7 @@ pub(crate) const DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
 pub(crate) struct Named {
     /// One entry per dimension; `None` if no dimension has a name.
     pub(crate) names: Option<Vec<Option<String>>>,
-    /// The attributes, without the one that holds these names.
+    /// The attributes, without the attribute that holds these names.
     pub(crate) attributes: Object,
 }
 

@@ -19,7 +19,7 @@ const VERSION_MEMBER: &str = "zarr_digest";
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Manifest {
-    /// The nodes. The path of the first one is `/`.
+    /// The nodes. The path of the first node is `/`.
     pub nodes: BTreeMap<String, ManifestNode>,
 }
 
@@ -40,7 +40,7 @@ pub enum ManifestNode {
         data_type: String,
         /// The canonical bytes of the fill value, in hexadecimal digits.
         fill_value: String,
-        /// The names of the dimensions; `None` if no dimension has one.
+        /// The names of the dimensions; `None` if no dimension has a name.
         dimension_names: Option<Vec<Option<String>>>,
         /// The attributes, without the names of dimensions.
         attributes: Object,

@@ -54,7 +54,7 @@ impl AddAssign for ValueSum {
 /// The number of independent sums. Words are added to them in turn, so that additions do not wait for one another.
 const LANES: usize = 4;
 
-/// Returns the sum of consecutive words, the first of which has this number in the stream.
+/// Returns the sum of consecutive words. The first word has this `number` in the stream.
 ///
 /// A processor with AVX-512DQ multiplies several words in one instruction, which triples the speed.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl"))]
@@ -152,8 +152,8 @@ impl BoxPlace {
         place
     }
 
-    /// Adds elements of the box to `sum`: those that follow `skipped` elements in C order. They are `bytes`, with
-    /// `size` bytes each.
+    /// Adds elements of the box to `sum`: the elements that follow `skipped` elements in C order. `bytes` are these
+    /// elements, with `size` bytes each.
     pub(crate) fn add(&self, skipped: usize, size: usize, bytes: &[u8], sum: &mut ValueSum) {
         let run = self.shape.last().map_or(1, |&length| usize::try_from(length).unwrap_or(usize::MAX));
         let mut index = self.index_of(skipped as u64);

@@ -27,7 +27,7 @@ pub use census::{Census, Picture};
 pub(crate) use report::chain;
 pub use report::{ArrayReport, Finding, FindingKind, Report};
 
-/// How thoroughly a store is checked. Each level includes those before it.
+/// How thoroughly a store is checked. Each level includes the levels before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Level {

@@ -13,7 +13,7 @@ use crate::opening;
 use crate::printer::collecting;
 use crate::verbs;
 
-/// Why a call failed. The message is the one that the program prints.
+/// Why a call failed. The program prints the same message.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CallError {

@@ -114,7 +114,7 @@ impl Decoding {
         self.scale != 1.0 || self.offset != 0.0
     }
 
-    /// Describes how stored numbers become values; `None` if they are values.
+    /// Describes how stored numbers become values; `None` if the stored numbers are the values.
     pub(crate) fn text(&self) -> Option<String> {
         let Self { scale, offset, missing } = self;
         let mut parts = Vec::new();

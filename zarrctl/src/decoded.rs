@@ -8,7 +8,8 @@ use crate::cf::{Decoding, TimeUnits};
 use crate::failure::Failure;
 use crate::forms::summary::texts;
 
-/// Formats elements: times as dates, packed numbers as the numbers that they stand for, and others as they are stored.
+/// Formats elements: times as dates, packed numbers as the numbers that they stand for, and other elements as they are
+/// stored.
 pub(crate) fn decoded_texts(
     array: &Array,
     decoding: &Decoding,

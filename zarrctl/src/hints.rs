@@ -34,7 +34,7 @@ pub(crate) fn of_node(error: Error, hierarchy: &Hierarchy) -> Failure {
     ))
 }
 
-/// Returns the path of a node that is similar to a missing one. Only local stores are listed.
+/// Returns the path of a node that is similar to the missing path. Only local stores are listed.
 fn similar_node(hierarchy: &Hierarchy, missing: &NodePath) -> Option<String> {
     let store = hierarchy.store();
     if !store.capabilities().listable || store.read_hints().max_concurrency > 0 {

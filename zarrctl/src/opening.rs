@@ -126,7 +126,7 @@ pub(crate) fn open(location: &str, reading: &Reading) -> Result<Opened, Failure>
     open_through(location, reading, |store| store)
 }
 
-/// Opens a hierarchy as [`open`] does, in a store that wraps the described one.
+/// Opens a hierarchy as [`open`] does, in a store that wraps the described store.
 pub(crate) fn open_through(
     location: &str,
     reading: &Reading,
@@ -181,8 +181,8 @@ pub(crate) fn warn_of_old_listing(hierarchy: &Hierarchy, path: &NodePath, listed
     }
 }
 
-/// Warns if the consolidated metadata list nodes below `path` without documents. `nodes` are those with documents;
-/// only they are copied.
+/// Warns if the consolidated metadata list nodes below `path` without documents. `nodes` are the nodes with documents;
+/// only these nodes are copied.
 pub(crate) fn warn_of_missing_documents(hierarchy: &Hierarchy, path: &NodePath, nodes: &[NodeEntry]) {
     let options = OpenOptions::new().format(hierarchy.format());
     let consolidated = Hierarchy::open_with(Arc::clone(hierarchy.store()), hierarchy.context(), options);
@@ -306,7 +306,7 @@ pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn
     Ok(Arc::new(Interruptible::new(store)))
 }
 
-/// Warns of a location in memory, and of one that looks like a URL but becomes a folder.
+/// Warns of a location in memory, and of a location that looks like a URL but becomes a folder.
 pub(crate) fn warn_of_place(location: &str, store: &dyn Store) {
     if location.starts_with("memory:") {
         warn(&format!("`{location}` is in memory: its contents are lost when this program ends"));

@@ -14,8 +14,8 @@ use crate::slabs;
 /// The most values of a coordinate that are searched.
 const MOST_VALUES: u64 = 1 << 27;
 
-/// The largest difference between a number and the value of a coordinate that it selects, as a share of the distance to
-/// the next value.
+/// The largest difference between a number and the coordinate value that the number selects, as a share of the distance
+/// to the next value.
 const NEAR: f64 = 1e-3;
 
 pub(crate) use for_copy::ForCopy;

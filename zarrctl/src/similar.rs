@@ -2,7 +2,7 @@
 
 use strsim::damerau_levenshtein;
 
-/// Returns the name that is most similar to `given`, if one differs by few characters. Ignores case.
+/// Returns the name that is most similar to `given`, if it differs by few characters. Ignores case.
 pub(crate) fn similar<'n>(given: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let given = given.to_lowercase();
     let most = (given.chars().count() / 3).clamp(1, 3);

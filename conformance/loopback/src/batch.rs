@@ -11,8 +11,8 @@ use crate::xml;
 const MOST: usize = 1000;
 
 impl Bucket {
-    /// Deletes the keys of a request. A key with an ETag is deleted only if its object has this ETag, a key without one
-    /// in any case.
+    /// Deletes the keys of a request. A key with an ETag is deleted only if its object has this ETag. A key without an
+    /// ETag is deleted in any case.
     pub(crate) fn delete_many(&self, request: &Request) -> io::Result<Answer> {
         let text = String::from_utf8_lossy(&request.body);
         let objects = xml::elements(&text, "Object");

@@ -299,7 +299,7 @@ impl Answer {
 
     fn head(&self) -> Vec<u8> {
         let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
-        // By definition, these two do not have a body or a length.
+        // By definition, answers with these two statuses do not have a body or a length.
         if !matches!(self.status, 204 | 304) {
             head.push_str(&format!("Content-Length: {}\r\n", self.length()));
         }

@@ -161,7 +161,7 @@ impl Server {
     }
 }
 
-/// Wakes the thread that accepts connections, which then ends.
+/// Wakes the thread that accepts connections, so that the thread ends.
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);

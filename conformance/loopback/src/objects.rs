@@ -58,7 +58,7 @@ impl Conditions {
             (Some(state), None, Some(known)) => matches(known, &state.tag),
             _ => false,
         };
-        // A generation of 0 is that of a missing object.
+        // A missing object has generation 0.
         let generation = state.map_or(0, |state| state.generation);
         let is_changed = is_changed || self.generation.is_some_and(|wanted| wanted != generation);
         if is_changed { Err(Refusal::Changed) } else { Ok(()) }

@@ -301,7 +301,7 @@ fn shown(bytes: &[u8]) -> String {
     }
 }
 
-/// Returns the last line that is not empty; a traceback ends with its message.
+/// Returns the last line that is not empty. In a traceback, this is the message.
 fn last_line<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let line = lines.map(str::trim).filter(|line| !line.is_empty()).last().unwrap_or_default();
     line.chars().take(300).collect()

@@ -15,7 +15,7 @@ const FORM: u64 = 2;
 pub struct Scores {
     /// The name of the reader, with its version if known.
     pub reader: String,
-    /// The command line that started it.
+    /// The command line that started the reader.
     pub command: String,
     /// The outcome of each example.
     pub readings: Vec<Reading>,

@@ -175,7 +175,8 @@ fn every_change_changes_the_version(trial: &Trial) -> Result<(), String> {
             Some(trial.version("k")?),
         )?;
     }
-    // The values have one size, and most are set within one tick of a clock, so neither distinguishes them.
+    // The values have one size, and most are set within one tick of a clock, so neither size nor time distinguishes
+    // them.
     let (_, first) = trial.get_for_update("k")?;
     let mut before = first.clone();
     for round in 1..=200 {

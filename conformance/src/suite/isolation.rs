@@ -55,7 +55,7 @@ const STACK: u64 = 8 << 20;
 /// represent.
 const FURTHER: u64 = 5 << 30;
 
-/// The time limit for all hostile input of one codec, which takes at most a second.
+/// The time limit for all hostile input of one codec. Decoding it usually takes at most a second.
 const TIME: Duration = Duration::from_secs(120);
 
 /// The command that starts this program again with the same plugins, for operations that may end the process.
@@ -98,7 +98,7 @@ impl Again {
     ///
     /// # Errors
     ///
-    /// The reason for which this is not possible. The parent process has also received it.
+    /// The reason why nothing was decoded. The parent process has received this reason, too.
     pub fn serve(registry: &Registry) -> Result<(), String> {
         let name = env::var(VARIABLE).unwrap_or_default();
         decode_all(registry, &name).inspect_err(|reason| tell(&Line::Not(reason.clone())))

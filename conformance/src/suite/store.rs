@@ -105,7 +105,7 @@ impl StoreOnTrial {
         let folder = self.folder.as_ref().ok_or("a folder for temporary files could not be created")?;
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let folder = folder.path().join(number.to_string());
-        // A store in one file need not create its parent folder.
+        // A store in one file need not create its parent folder, so the folder is created here.
         fs::create_dir(&folder).map_err(text)?;
         for (name, contents) in THERE {
             fs::write(folder.join(name), contents).map_err(text)?;

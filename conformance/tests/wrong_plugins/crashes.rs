@@ -73,7 +73,7 @@ fn suites() -> Vec<Suite> {
     suites
 }
 
-/// Returns workers of this program, which run the test below.
+/// Returns workers: processes of this program that run the test below.
 fn workers(time: Duration) -> Workers {
     let test = "crashes::a_crash_fails_the_current_rule_and_names_the_input";
     let again = Again::with(&[test, "--exact", "--nocapture"]).unwrap();
@@ -138,7 +138,7 @@ fn the_report_contains_all_rules_although_some_crash() {
     let suites = suites();
     let workers = workers(Duration::from_secs(100));
     let number = suites.iter().position(|suite| suite.subject.name == "aborts").unwrap();
-    // Checks only this subject and those before it, because the others would hang or take too long.
+    // Checks only the subjects up to this one, because later subjects would hang or take too long.
     let listed: Vec<Listed> = suites.iter().map(Listed::of).take(number + 1).collect();
     let report = workers.report(&listed, Level::L4);
     let (_, outcomes) = report.subjects.last().unwrap();

@@ -21,7 +21,8 @@ const NO_CODEC: &str = "none";
 /// The chunk grid whose chunks have one shape.
 const REGULAR: &str = "regular";
 
-/// The chunks and codecs of the copy of one array. A member is `None` or empty if the copy has the same as the source.
+/// The chunks and codecs of the copy of one array. A member is `None` or empty if the copy takes this member from the
+/// source.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Chunking {
     /// The shape of a chunk, or of an inner chunk if there are shards.
@@ -99,7 +100,7 @@ impl<'a> Choices<'a> {
         Ok(Chunking { chunks, shards, codecs: self.codecs_of(&path) })
     }
 
-    /// Returns the chunks of the copy, if they change.
+    /// Returns the chunk shape of the copy, or `None` if the copy has the chunks of the source.
     fn chunks_of(
         &self,
         target: &Target<'_>,
@@ -316,7 +317,7 @@ pub(crate) fn chunk_shape(array: &Array) -> Vec<u64> {
     grid.chunk_shape().map_or_else(|| grid.largest_chunk(), <[u64]>::to_vec)
 }
 
-/// Returns the name that is most similar to `given`, if one differs by few characters. Ignores case.
+/// Returns the name that is most similar to `given`, if it differs by few characters. Ignores case.
 fn similar<'n>(given: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let given = given.to_lowercase();
     let most = (given.chars().count() / 3).clamp(1, 3);

@@ -24,7 +24,7 @@ pub(crate) struct Shapes {
     pub(crate) array: Vec<u64>,
     /// Elements of the copy, per dimension, in a chunk of the source, or in its largest chunk.
     pub(crate) source: Vec<u64>,
-    /// The elements of the source that are copied, and its chunks.
+    /// The elements of the source that are copied, and the chunks of the source.
     pub(crate) selected: Selected,
     /// Elements per dimension of a chunk of the copy, or of its largest chunk; of a shard if there are shards.
     pub(crate) target: Vec<u64>,

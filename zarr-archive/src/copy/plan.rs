@@ -384,7 +384,7 @@ impl Target {
     }
 }
 
-/// Returns whether encoded chunks of the source are valid in the copy, if they have the same elements.
+/// Returns whether an encoded chunk of the source is valid in the copy, if both chunks have the same elements.
 fn have_one_form(source: &Source, to: &Array) -> bool {
     let from = source.array.metadata();
     let to = to.metadata();

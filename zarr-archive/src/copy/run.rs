@@ -188,7 +188,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Erases arrays that are replaced, and prepares the new ones.
+    /// Erases arrays that are replaced, and prepares the new arrays.
     fn prepare(&mut self) -> Result<(), CopyError> {
         for path in &self.plan.replaced {
             self.destination.erase_keeping_parent(path.to_string())?;
@@ -213,7 +213,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Makes sure that no chunks of another copy remain, and marks this one as begun.
+    /// Makes sure that no chunks of another copy remain, and marks this copy as begun.
     fn begin(&mut self, others: &[OtherPlan]) -> Result<(), CopyError> {
         let parts = self.part().count();
         let Some(state) = &self.state else {
@@ -315,7 +315,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Marks this part as complete. If all parts are, completes the copy.
+    /// Marks this part as complete. If all parts are complete, completes the copy.
     fn finish(&self, which: Which) -> Result<CopySummary, CopyError> {
         let part = self.part();
         let mut summary = self.summary()?;
@@ -356,8 +356,8 @@ impl<'a> Running<'a> {
         })
     }
 
-    /// Writes the metadata of a copy in one part: groups first, so that `clean` finds chunks without arrays if this is
-    /// interrupted. Removes the markers.
+    /// Writes the metadata of a copy in one part: groups first, so that `clean` finds chunks without arrays if the call
+    /// is interrupted. Removes the markers.
     fn complete(&self, summary: &mut CopySummary) -> Result<(), CopyError> {
         if self.plan.request.verify {
             self.verify()?;

@@ -101,8 +101,8 @@ impl Source {
         })
     }
 
-    /// Returns the index of the chunk that becomes the first one of a copy with the grid `to`, if each chunk of the
-    /// copy has the elements of one chunk of the source.
+    /// Returns the index of the source chunk that becomes the first chunk of a copy with the grid `to`, if each chunk
+    /// of the copy has the elements of one chunk of the source.
     pub(crate) fn first_chunk(&self, to: &dyn ChunkGrid) -> Result<Option<Vec<u64>>, CopyError> {
         let grid = self.array.chunk_grid();
         let Some(along) = &self.along else { return Ok(Some(vec![0; self.shape.len()])) };

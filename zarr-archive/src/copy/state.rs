@@ -87,7 +87,7 @@ impl State {
         Ok(self.store.size(&self.folder.key(PLAN)?)?.is_some())
     }
 
-    /// Marks the copy as begun, unless it is.
+    /// Marks the copy as begun, unless it is already marked.
     pub(crate) fn begin(&self, description: &Description) -> Result<(), CopyError> {
         self.mark(PLAN, &description.to_json())
     }

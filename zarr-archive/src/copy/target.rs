@@ -277,7 +277,7 @@ pub fn builder_like(
     Ok(builder.fill_value(fill_value(array, &source, format, true)?))
 }
 
-/// Returns the data type. If the codecs stay the same, it is the one in the document, with its byte order.
+/// Returns the data type. If the codecs stay the same, it is the data type in the document, with its byte order.
 /// Otherwise the codecs determine the byte order.
 fn data_type(array: &Array, source: &ArrayMetadata, keeps_codecs: bool) -> Value {
     let own = || source.data_type.json.clone();

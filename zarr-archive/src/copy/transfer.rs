@@ -123,7 +123,7 @@ impl Transfer<'_> {
         }
     }
 
-    /// Copies encoded chunks, and leaves out those that cannot be read.
+    /// Copies encoded chunks, and leaves out chunks that cannot be read.
     fn copy_encoded_one_by_one(&self, chunks: &[Vec<u64>]) -> Result<(), CopyError> {
         for index in chunks {
             self.how.progress.check()?;

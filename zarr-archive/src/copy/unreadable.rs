@@ -1,4 +1,4 @@
-//! Reads the intact chunks of a box that also contains damaged ones.
+//! Reads the intact chunks of a box that also contains damaged chunks.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) struct Rest {
     pub(crate) damaged: BTreeMap<Vec<u64>, Error>,
 }
 
-/// Returns whether an error concerns one chunk, so that others may be readable.
+/// Returns whether an error concerns one chunk, so that other chunks may be readable.
 pub(crate) fn is_damage(error: &Error) -> bool {
     matches!(error, Error::Chunk(_) | Error::Store(_) | Error::OverBudget(_))
 }

@@ -30,7 +30,7 @@ pub enum Difference {
     OnlyInFirst,
     /// Only the second hierarchy has the node.
     OnlyInSecond,
-    /// One is an array, the other a group.
+    /// One node is an array, and the other node is a group.
     Kind {
         /// The kind in the first hierarchy.
         first: String,
@@ -88,9 +88,9 @@ pub struct ValueDifferences {
     pub different: u64,
     /// The index of the first element that differs, in C order.
     pub index: Vec<u64>,
-    /// This element in the first hierarchy, as text.
+    /// The first element that differs, as text, in the first hierarchy.
     pub first: String,
-    /// This element in the second hierarchy, as text.
+    /// The first element that differs, as text, in the second hierarchy.
     pub second: String,
     /// The largest difference of numbers; `None` if the elements are not numbers. Differences from NaN are infinite.
     pub largest: Option<f64>,

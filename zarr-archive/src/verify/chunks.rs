@@ -239,7 +239,7 @@ impl Check<'_> {
         })
     }
 
-    /// Reads boxes one by one, and adds the error of each that cannot be read. Shards are read by inner chunk.
+    /// Reads boxes one by one, and adds the error of each box that cannot be read. Shards are read by inner chunk.
     fn decode_each(&mut self, boxes: &Boxes, group: &[ArraySubset], fill: &mut Fill) -> Result<(), Error> {
         for subset in group {
             self.settings.progress.check()?;

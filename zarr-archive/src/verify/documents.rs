@@ -8,7 +8,7 @@ use zarr_spec::{Format, Key, NodePath};
 
 use super::{Finding, FindingKind, Report};
 
-/// Returns whether a key is that of a document of a node in v2 or v3.
+/// Returns whether a key is the key of a node's document in v2 or v3.
 pub(super) fn is_document(key: &Key) -> bool {
     ["zarr.json", ".zarray", ".zgroup"].contains(&key.name())
 }

@@ -42,7 +42,7 @@ pub struct ArrayReport {
 pub struct Finding {
     /// Its kind.
     pub kind: FindingKind,
-    /// The path of the node, if it belongs to one.
+    /// The path of the node, if the finding belongs to a node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The key of the value.

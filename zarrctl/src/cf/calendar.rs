@@ -59,7 +59,7 @@ impl Calendar {
 
     /// Returns the year, month and day with a number.
     fn date(self, number: i64) -> [i64; 3] {
-        // Years have at most 366 days, so the first estimate and each step stay at or before the year.
+        // Years have at most 366 days, so the first estimate and each step stay at or before the wanted year.
         let first = self.day_number(0, 1, 1);
         let mut year = (number - first).div_euclid(366);
         while self.day_number(year + 1, 1, 1) <= number {
@@ -209,7 +209,7 @@ fn number(text: &str) -> Option<i64> {
     is_number.then(|| text.parse().ok())?
 }
 
-/// Separates a missing part of a date, `Some(None)`, from one that is not valid, `None`.
+/// Separates a missing part of a date, `Some(None)`, from a part that is not valid, `None`.
 trait Transposed<T> {
     fn transposed(self) -> Option<Option<T>>;
 }

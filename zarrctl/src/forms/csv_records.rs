@@ -59,7 +59,7 @@ impl<'r> Records<'r> {
         }
     }
 
-    /// Appends a line. Returns whether there was one.
+    /// Appends a line. Returns whether there was a line.
     fn read_line(&mut self, text: &mut String) -> Result<bool, Failure> {
         let left = LONGEST.saturating_sub(text.len()) as u64;
         let mut bytes = Vec::new();
@@ -120,7 +120,7 @@ fn unquoted(text: &str) -> (String, &str) {
             None => return (field, rest),
         }
     }
-    // The number of quotes is even, so there is a closing one.
+    // The number of quotes is even, so there is a closing quote.
     field.push_str(rest);
     (field, "")
 }

@@ -90,7 +90,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses entries up to `end`. Also returns whether a comma follows the last one.
+    /// Parses entries up to `end`. Also returns whether a comma follows the last entry.
     fn sequence(&mut self, end: &str, depth: usize) -> Result<(Vec<Literal>, bool), String> {
         let mut entries = Vec::new();
         let mut comma = true;

@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
     if diff.is_equal() { Ok(()) } else { Err(Failure::Different) }
 }
 
-/// Prints the differences. Nodes have their paths in the first hierarchy.
+/// Prints the differences. Each node is named by its path in the first hierarchy.
 fn write(diff: &archive::Diff, root: &NodePath, to: &mut dyn Write) -> Result<(), Failure> {
     for node in &diff.nodes {
         let path = match (root.is_root(), node.path.as_str()) {

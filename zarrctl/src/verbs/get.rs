@@ -222,7 +222,7 @@ fn to_file(file: &Path, write: impl FnOnce(File) -> Result<(), Failure>) -> Resu
         Ok(durable::sync_name(file)?)
     });
     if written.is_err() {
-        // The first error is more important than one about removing the file.
+        // The first error is more important than an error from removing the file.
         let _left = std::fs::remove_file(&part);
     }
     written

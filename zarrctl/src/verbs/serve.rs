@@ -26,7 +26,8 @@ mod value;
 use answer::Answer;
 use request::Received;
 
-/// The number of clients that are connected at the same time. Others are told to come back later.
+/// The number of clients that are connected at the same time. Further clients get status 503, so that they try again
+/// later.
 const MAX_CLIENTS: usize = 128;
 
 /// The time after which an idle or slow client is disconnected.

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Tree) -> Result<(), Failure> {
     Ok(output.flush()?)
 }
 
-/// Writes a line for each node; the first is the root of all others.
+/// Writes a line for each node; the first node is the root of all other nodes.
 pub(crate) fn write(hierarchy: &Hierarchy, nodes: &[NodeEntry], to: &mut dyn Write) -> Result<(), Failure> {
     write_with(nodes, &|node| label(hierarchy, node), to)
 }

@@ -199,8 +199,8 @@ pub(crate) fn line(finding: &Finding) -> String {
 /// The columns of [`counts`].
 const HEAD: &str = " chunks  stored missing    fill damaged       size   smallest    largest  array";
 
-/// Returns the numbers of the chunks of an array and their sizes, as a line of a table. A dash stands for what was not
-/// counted at the level of the check.
+/// Returns the numbers of the chunks of an array and their sizes, as a line of a table. A dash stands for a number that
+/// the level of the check does not count.
 fn counts(census: &Census) -> String {
     let counts = [
         Some(census.chunks),

@@ -364,7 +364,7 @@ fn data_types_are_created_by_the_names_that_info_prints() {
     assert!(refused(&odd, 1).contains("the size of a code point"));
 }
 
-/// Creates a partly written file, as a program leaves it that was killed `hours` ago.
+/// Creates a partly written file, as left by a program that was killed `hours` hours ago.
 fn leave(place: &Place, name: &str, hours: u64) -> String {
     let path = place.file(name, b"half of it");
     let written = std::time::SystemTime::now() - std::time::Duration::from_secs(hours * 3600);

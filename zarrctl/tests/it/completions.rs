@@ -94,7 +94,7 @@ fn completed_by_zsh(place: &Place, line: &str) -> Option<Vec<String>> {
     let mut zsh = shell(place, "zsh");
     zsh.args(["-f", "-c", run, "zsh", line]);
     let mut found: Vec<String> = ran(zsh)?.lines().map(str::to_owned).collect();
-    // Zsh also adds options to find the one that the line has begun.
+    // Zsh also adds options while it searches for the option that the line has begun, so a name may occur twice.
     found.dedup();
     Some(found)
 }

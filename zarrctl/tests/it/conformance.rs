@@ -152,7 +152,7 @@ fn this_program_reads_every_stored_hierarchy_as_it_should() {
         let (refused, others) = counts(refused, " invalid examples refused");
         assert_eq!(refused, others, "{said}");
     }
-    // Examples of features that this program does not support, such as chunks of several GiB.
+    // These are examples of features that this program does not support, such as chunks of several GiB.
     assert!(not_supported.len() <= 5, "{said}");
     let read = |file: &str| std::fs::read_to_string(file).unwrap();
     assert!(read(&json).contains("\"outcome\": \"refused\""));

@@ -281,7 +281,7 @@ fn a_refused_copy_names_every_array_and_every_reason() {
     let names_both = |line: &&str| line.contains("`shards`: [4]") && line.contains("`nothing`");
     assert!(lines[1..].iter().all(names_both), "{message}");
     assert!(place.files("copy").is_empty());
-    // Arrays that exist in the target are named, too.
+    // The message also names arrays that already exist in the destination.
     let copy = place.at("copy");
     for path in ["/a", "/fine"] {
         bytes(&["create", &copy, path, "--shape", "5", "--dtype", "uint8"]);

@@ -42,7 +42,7 @@ fn the_copy_of_a_selection_is_what_get_reads() {
             let copy = place.at("copy");
             let verify = ["copy", &store, &copy, "--select", selection, "--verify"];
             bytes(&[&verify[..], more].concat());
-            // A single value keeps its dimension.
+            // A single value keeps its dimension, as a list of one position does.
             let kept = selection.replace("lat=30", "lat=[[1]]");
             assert_eq!(elements(&copy, "/t2m"), selected(&store, "/t2m", &kept), "{selection} {more:?}");
         }
@@ -218,7 +218,7 @@ fn parts_and_interrupted_copies_of_a_selection_are_completed() {
     }
     let expected = "[[3, 1, 0], [7, -99, 4], [11, 9, 8]]";
     assert_eq!(elements(&copy, "/t2m"), expected);
-    // The other arrays are found to be complete, by their elements.
+    // The copy compares elements, and finds that the other arrays are complete.
     fs::remove_dir_all(place.path("copy/t2m")).unwrap();
     bytes(&[&["copy", &store, &copy][..], &select].concat());
     assert_eq!(elements(&copy, "/t2m"), expected);

@@ -167,7 +167,7 @@ fn a_copy_onto_or_into_itself_is_refused() {
     assert!(refused(&["copy", &store, &inside], 1).contains("is inside SRC"));
     assert!(refused(&["copy", &store, &place.at("source/g/../copy")], 1).contains("is inside SRC"));
     assert_eq!(place.files("source"), before);
-    // A folder whose name begins with that of SRC is not inside SRC.
+    // A folder whose name begins with the name of SRC is not inside SRC.
     bytes(&["copy", &store, &place.at("source2")]);
     bytes(&["copy", &inside.replace("/deeper/copy", "/g"), &place.at("part")]);
 }

@@ -209,12 +209,13 @@ mod signals {
 
     use crate::support::{Place, bytes, program};
 
-    /// Sends a signal to a program as soon as it has a handler for it, and waits for the program to end.
+    /// Sends a signal to a program as soon as the program has a handler for the signal. Waits for the program to end.
     fn interrupted(child: Child, signal: &str, bit: u64) -> Output {
         interrupted_after(child, signal, bit, Duration::ZERO)
     }
 
-    /// Sends a signal to a program `delay` after it has a handler for it, and waits for the program to end.
+    /// Sends a signal to a program `delay` after the program has a handler for the signal. Waits for the program to
+    /// end.
     fn interrupted_after(mut child: Child, signal: &str, bit: u64, delay: Duration) -> Output {
         // Standard input stays open, so that only the signal ends the program.
         let _stdin = child.stdin.take();

@@ -11,7 +11,7 @@ use crate::table;
 struct Bad {
     /// Macros of `xor.c`.
     defines: &'static str,
-    /// C code after that of `xor.c`.
+    /// C code that follows the code of `xor.c`.
     more: &'static str,
     level: &'static str,
 }

@@ -309,7 +309,7 @@ fn long_examples_are_broken_into_lines() {
 fn plugins_that_share_a_name_are_all_shown() {
     let bytes = text(&["plugins", "show", "bytes"]);
     assert!(bytes.starts_with("codec bytes\n") && bytes.contains("\n\ndata type bytes\n"), "{bytes}");
-    // The codec of this name in v2 differs from the one in v3.
+    // The codec of this name in v2 differs from the codec in v3.
     let packbits = text(&["plugins", "show", "packbits"]);
     assert!(
         packbits.contains("codec packbits\n") && packbits.contains("codec numcodecs.packbits\n"),

@@ -187,7 +187,7 @@ mod run {
     fn a_hanging_or_crashing_module_fails_a_probe_without_ending_the_process() {
         let place = Place::new();
         for (name, what, told) in [
-            // It loops for one rare element only, because each loop takes the whole time limit.
+            // The module loops for one rare element only, because each loop takes the whole time limit.
             (
                 "hangs.wasm",
                 "if (len == 2 && from[1] == 0x7f) for (volatile int i = 0;; i++) {}",

@@ -67,7 +67,7 @@ fn generations_are_conditions_too() {
         assert_eq!(put("7", b"a").status, 412);
         let first = put("0", b"a").header("x-goog-generation").to_owned();
         assert_eq!(put("0", b"b").status, 412);
-        // A value that equals an older one has another generation.
+        // The same value gets another generation when it is written again.
         let second = put(&first, b"a").header("x-goog-generation").to_owned();
         assert_eq!(put(&first, b"b").status, 412);
         assert_eq!(put(&second, b"c").status, 200);

@@ -337,7 +337,8 @@ impl CodecOnTrial {
         self.write_any(example, array, entry);
     }
 
-    /// Checks that a document accepted in strict mode can be written, and is written the same again.
+    /// Checks that a document accepted in strict mode can be written, and that the written document does not change
+    /// when it is read and written again.
     fn write_any(&self, example: &'static Example, array: &ArrayRepresentation, entry: &Value) {
         let reading = Reading::new(Mode::Strict);
         let format = example.format;

@@ -48,7 +48,7 @@ impl Page {
         self.lines.push((label.to_owned(), text.to_string()));
     }
 
-    /// Adds lines of which the first has the label.
+    /// Adds lines. The first line has the label.
     fn add_all(&mut self, label: &str, texts: impl IntoIterator<Item = String>) {
         for (number, text) in texts.into_iter().enumerate() {
             self.add(if number == 0 { label } else { "" }, text);

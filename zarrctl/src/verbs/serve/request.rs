@@ -108,7 +108,7 @@ fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, httparse::Error> {
     let has = |name: &str, value: &str| {
         request.header(name).is_some_and(|found| found.to_ascii_lowercase().contains(value))
     };
-    // A body is not read, so nothing can follow it.
+    // The server does not read a body, so no request can follow it.
     let has_body = request.headers.iter().any(|(name, value)| {
         name.eq_ignore_ascii_case("transfer-encoding")
             || name.eq_ignore_ascii_case("content-length") && value.trim() != "0"

@@ -23,7 +23,7 @@ pub(super) enum Writes {
 /// A command that writes.
 #[derive(Clone, Copy)]
 pub(super) struct Case {
-    /// `FORMAT` stands for the format of the layout, `OTHER` for another one.
+    /// `FORMAT` stands for the format of the layout, `OTHER` for another format.
     pub(super) arguments: &'static [&'static str],
     pub(super) writes: Writes,
     pub(super) mixing: Mixing,
