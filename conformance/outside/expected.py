@@ -1,4 +1,4 @@
-"""Independent computations and other programs, to compare the plugins in this folder with.
+"""Computes the results that the plugins in this folder must have, or lets other programs compute them.
 
   expected.py hilbert EDGE EDGE [EDGE]    the elements of a chunk along the curve, as positions in C order
   expected.py months YEAR MONTH DAYS      the lengths of months that cover DAYS days

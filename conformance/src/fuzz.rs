@@ -1,8 +1,8 @@
 //! Fuzz targets that give plugins arbitrary input.
 //!
 //! [`Targets`] checks the guarantees of the contracts for foreign bytes. The first four bytes of an input choose a
-//! target, such as a codec from one of its examples with an array of one type and shape. The rest is the input of
-//! that target. A panic is a finding.
+//! target: for example one codec, created from one of its examples, for an array of one type and shape. The rest is the
+//! input of that target. A panic is a finding.
 //!
 //! A fuzz target of a plugin crate, for `cargo fuzz` or any other driver, takes three lines:
 //!

@@ -13,10 +13,10 @@
 //! [`FURTHER`], and the address space must not grow past the first limit. Both passes are necessary: the first
 //! protects the machine from memory that is used, the second detects memory that is only reserved.
 //!
-//! Address space is not memory: a library's thread reserves 8 MiB for its stack, and glibc's allocator 64 MiB for
-//! each thread that allocates. The process disables the latter (`MALLOC_ARENA_MAX`), and [`STACK`] accounts for the
-//! former. Our processes start with 26 to 46 MB of address space, and with our codecs hostile input never needs more
-//! than valid input does.
+//! Address space is not memory: a library's thread reserves 8 MiB for its stack, and glibc's allocator 64 MiB for each
+//! thread that allocates. The process prevents the reservations of the allocator (`MALLOC_ARENA_MAX`), and [`STACK`]
+//! accounts for the stacks. Our processes start with 26 to 46 MB of address space, and with our codecs hostile input
+//! never needs more than valid input does.
 
 use std::env;
 use std::fs;
@@ -68,8 +68,9 @@ pub struct Again {
 }
 
 impl Again {
-    /// Returns this program with other arguments, which must make it call [`Again::serve`]. A program that another
-    /// executable interprets sets its path in the variable `ZARR_CONFORMANCE_PROGRAM`.
+    /// Returns the command that starts this program again with `arguments`, which must make the program call
+    /// [`Again::serve`]. If the program is a script that another executable interprets, the variable
+    /// `ZARR_CONFORMANCE_PROGRAM` must have the path of the script.
     ///
     /// # Errors
     ///
@@ -80,7 +81,7 @@ impl Again {
         Ok(Self { program: script.map_or_else(env::current_exe, Ok)?, arguments })
     }
 
-    /// Returns the command that starts the program with those arguments.
+    /// Returns the command that starts the program with its arguments.
     pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);

@@ -1,8 +1,8 @@
 //! Rebuilds the index of a shard whose inner chunks are intact.
 //!
-//! An index is rebuilt only if the result is certain. Either its entries divide the shard exactly, every inner chunk
-//! can be decoded, and only the checksum is wrong; or one entry is wrong, and the index with the only entry that
-//! divides the shard exactly has the stored checksum.
+//! An index is rebuilt only if the result is certain. Either only the checksum is wrong: the entries cover the inner
+//! chunks without gaps. Or one entry is wrong: a single value of this entry fills the gap, and the index then has the
+//! stored checksum. In both cases, every inner chunk can be decoded.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The store `outside.sqlite`: a hierarchy in one SQLite file.
 //!
-//! Keys and values are the rows of the table `zarr (k TEXT PRIMARY KEY, v BLOB)`, which `SQLiteStore` of zarr-python
-//! 2 also uses: each can read the files of the other. It is opened as `{"type": "outside.sqlite", "path":
-//! "a.sqlite"}` or `sqlite:a.sqlite`. A missing file is an empty store, and the first value creates it.
+//! Keys and values are the rows of the table `zarr (k TEXT PRIMARY KEY, v BLOB)`, which `SQLiteStore` of zarr-python 2
+//! also uses, so each store can read the files of the other. The store is opened as `{"type": "outside.sqlite", "path":
+//! "a.sqlite"}` or `sqlite:a.sqlite`. A missing file is an empty store, and the first value creates the file.
 //!
 //! Each change is a separate transaction, and other programs may read and write at the same time. Files created by
 //! this store have a write-ahead log: changes do not wait for the disk, so the last changes may be lost if the
