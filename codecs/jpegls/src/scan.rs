@@ -142,8 +142,8 @@ impl<'s> Scan<'s> {
         Ok(())
     }
 
-    /// Returns the context of a sample. Its sign is the sign of the first gradient that is not flat; the context is 0 if
-    /// all gradients are flat.
+    /// Returns the context of a sample. Its sign is the sign of the first gradient that is not flat; the context is 0
+    /// if all gradients are flat.
     fn context(&self, around: Around) -> i32 {
         let Around { left, above, left_above, right_above } = around;
         let gradients = [right_above - above, above - left_above, left_above - left];
