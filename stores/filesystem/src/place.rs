@@ -96,7 +96,7 @@ pub(crate) fn failed(operation: &'static str, path: &Path, error: io::Error) -> 
     StoreError::io(operation, printable_path(path).to_string(), error)
 }
 
-/// Creates the error for a key that cannot be stored here at present.
+/// Creates the error for a key that the store cannot hold at present.
 pub(crate) fn refused(text: &str, reason: impl Into<String>) -> StoreError {
     KeyError::new(text, "key", reason).into()
 }

@@ -89,7 +89,7 @@ fn index_codecs(creation: &Creation<'_>, chunks_per_shard: &[u64]) -> Result<Cod
     let shape = chunks_per_shard.iter().copied().chain([2]).collect();
     let fill_value = FillValue::new([0xff; 8]);
     let index = ArrayRepresentation::new(shape, data_type, fill_value);
-    // Final v3 requires an array-to-bytes codec, the draft does not.
+    // The chain is created for the draft, because final v3 requires an array-to-bytes codec in each chain.
     let in_the_draft = ChainCreation::new(Format::V3Draft, registry, reading);
     let codecs = CodecChain::create(&in_the_draft, None, &[], &index);
     codecs.map_err(|error| Invalid::new(error.to_string()))
