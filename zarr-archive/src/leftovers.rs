@@ -202,8 +202,8 @@ fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Er
     Ok(found)
 }
 
-/// Returns whether the folder is that of a copy in several parts whose arrays exist. Without its markers, the copy would
-/// look complete.
+/// Returns whether a folder belongs to a copy in several parts, and arrays of the copy exist. Without its markers, such
+/// a copy would look complete.
 fn is_in_parts(store: &dyn Store, folder: &str, nodes: &Nodes) -> Result<bool, Error> {
     let folder = Prefix::new(folder).map_err(StoreError::from)?;
     let Some(copy) = incomplete(store, &folder)? else { return Ok(false) };
@@ -212,7 +212,7 @@ fn is_in_parts(store: &dyn Store, folder: &str, nodes: &Nodes) -> Result<bool, E
             "" => String::new(),
             relative => format!("{relative}/"),
         };
-        // The v3 draft has chunks in another folder than documents.
+        // In the v3 draft, chunks are below `data/`, not in the folder of the document.
         nodes.arrays.contains(&format!("data/{folder}")) || nodes.arrays.contains(&folder)
     };
     Ok(copy.parts > 1 && copy.arrays.iter().any(is_there))

@@ -77,9 +77,9 @@ pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
     ))
 }
 
-/// Warns of copies into a store that are not complete.
+/// Warns of incomplete copies into a store.
 pub(crate) fn warn_of_incomplete_copies(store: &dyn Store) {
-    // If the store cannot be listed, the verb fails for the same reason or does not list.
+    // An error of the listing is ignored: the verb fails for the same reason, or does not list.
     for copy in incomplete_copies(store).unwrap_or_default() {
         let elements = match copy.parts {
             1 => "",

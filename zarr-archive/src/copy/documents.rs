@@ -1,7 +1,8 @@
 //! Writes and checks the documents of a copy.
 //!
-//! A copy in one part writes them last, so that an interrupted copy has no arrays. The first of several parts creates them
-//! before chunks, and all others check them: the markers of the plan tell that the copy is not complete.
+//! A copy in one part writes the documents last, so that an interrupted copy has no arrays. Of several parts, the first
+//! part that runs creates the documents before any chunk, and all other parts check them. The markers of the plan show
+//! that such a copy is not complete.
 
 use zarr_engine::{Array, Error, Node};
 
@@ -32,7 +33,7 @@ impl Running<'_> {
             let missing = self.missing_arrays()?;
             last = self.destination.publish_arrays(&missing);
             match &last {
-                // Another part was first.
+                // Another part has created some documents in the meantime. The next attempt publishes the rest.
                 Err(Error::InTheWay(_) | Error::Conflict(_)) => {}
                 _ => break,
             }
@@ -40,7 +41,7 @@ impl Running<'_> {
         Ok(last?)
     }
 
-    /// Checks that all documents are those that the first part created.
+    /// Checks that no document was changed or removed after the first part created it.
     pub(super) fn check_documents(&self) -> Result<(), CopyError> {
         self.write_groups()?;
         match self.missing_arrays()?.first() {

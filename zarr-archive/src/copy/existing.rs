@@ -26,7 +26,7 @@ pub(crate) enum Rule {
     Compare,
     /// As [`Rule::Compare`], for the first part of a copy in several parts.
     CompareForParts,
-    /// The first part of the same plan created an array with the same metadata, and parts are copying it. All other
+    /// An array with the same metadata is copied into, because the first part of the same plan created it. All other
     /// existing arrays are refused.
     Join,
     /// An array with the same metadata counts as complete, because the same plan wrote it. All other existing arrays
@@ -36,7 +36,7 @@ pub(crate) enum Rule {
     Replace,
 }
 
-/// The reason why a part does not run.
+/// The reason why a part does not run after metadata has changed.
 pub(crate) const CHANGED: &str = "its metadata in the destination differs from the plan of this part: it changed after \
                                   the first part created it; restore it, or erase the node and start the copy again";
 

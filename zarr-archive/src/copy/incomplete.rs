@@ -11,25 +11,26 @@ use zarr_spec::{Key, Prefix};
 use super::text::missing_parts;
 use crate::leftovers::{OWN_FOLDER, is_name_of_plan};
 
-/// The description of a plan in its folder. It is written first and removed first.
+/// The name of the value with the description of a plan, in the folder of the plan. The value is written first and
+/// removed first.
 pub(crate) const PLAN: &str = "plan.json";
 
 /// The largest description that is read, in bytes. It names all arrays of a copy in parts.
 const LARGEST: usize = 64 << 20;
 
-/// A copy into a store that has begun and is not complete.
+/// A copy that has begun in a store and is not complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IncompleteCopy {
-    /// The folder of its plan, a prefix of keys.
+    /// The folder of the copy's plan, as a prefix of keys.
     pub folder: String,
     /// The number of parts; 1 if one process runs the copy.
     pub parts: u64,
-    /// The pass whose parts are missing, if there are two.
+    /// The pass whose parts are missing, if the copy takes two passes.
     pub pass: Option<u64>,
     /// The parts that are not complete.
     pub missing: Vec<u64>,
-    /// The paths of the arrays, which the first part has created, if there are several parts.
+    /// The paths of the arrays that the first part has created; empty for a copy in one part.
     pub arrays: Vec<String>,
 }
 
@@ -48,8 +49,8 @@ impl fmt::Display for IncompleteCopy {
     }
 }
 
-/// Returns the copies into `store` that have begun and are not complete: parts of them are missing, or they were
-/// interrupted. A store that cannot list has none.
+/// Returns the copies that have begun in `store` and are not complete, because parts are missing or the copy was
+/// interrupted. Returns an empty list for a store that cannot list.
 ///
 /// # Errors
 ///
@@ -66,7 +67,7 @@ pub fn incomplete_copies(store: &dyn Store) -> Result<Vec<IncompleteCopy>, Error
     Ok(copies)
 }
 
-/// Returns the copy with this folder; `None` if it is complete.
+/// Returns the copy with this folder; `None` if the copy is complete.
 pub(crate) fn incomplete(store: &dyn Store, folder: &Prefix) -> Result<Option<IncompleteCopy>, Error> {
     let key = folder.key(PLAN).map_err(StoreError::from)?;
     let Some(bytes) = get_value(store, &key, LARGEST)? else { return Ok(None) };
@@ -105,7 +106,7 @@ pub(crate) fn is_plan(folder: &Prefix) -> bool {
     name.is_some_and(is_name_of_plan)
 }
 
-/// What the folder of a plan states about it.
+/// The description of a plan, which the folder of the plan contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Description {
     pub(crate) parts: u64,
@@ -126,7 +127,7 @@ impl Description {
         Value::Object(members)
     }
 
-    /// Returns the description in a value. A member that is missing or unreadable is that of a copy in one part.
+    /// Parses a description. A missing or unreadable member gets its value for a copy in one part.
     pub(crate) fn of_json(bytes: &[u8]) -> Self {
         let parsed = parse(bytes, &ParseOptions::default()).ok();
         let members = parsed.as_ref().and_then(|parsed| parsed.value.as_object());

@@ -176,12 +176,12 @@ fn lost_of_group(group: &Group, is_consolidated: bool) -> Result<Vec<String>, Co
     Ok(lost)
 }
 
-/// Writes the document of a group, unless it exists with the same attributes. `may_replace` tells whether other attributes
-/// are replaced.
+/// Writes the document of a group, unless it exists with the same attributes. `may_replace` states whether other
+/// attributes may be replaced.
 ///
 /// # Errors
 ///
-/// [`CopyError::Request`] for other attributes that may not be replaced.
+/// [`CopyError::Request`] if the group has other attributes that may not be replaced.
 pub(crate) fn write_group(
     destination: &Hierarchy,
     group: &NewGroup,

@@ -15,7 +15,7 @@ use super::state::{OtherPlan, Skipped, State};
 use super::text;
 use super::transfer::{How, Transfer};
 
-/// The reason why a copy does not run next to another one.
+/// The reason why a copy does not run next to another copy.
 const OTHER_PARTS: &str = "another copy has begun in the destination, from other sources or with other options (with \
                            --partition, --memory must be the same for all parts): complete it, or erase its arrays \
                            and run `zarrctl clean`";
@@ -26,7 +26,7 @@ const OTHER_PARTS: &str = "another copy has begun in the destination, from other
 pub struct CopySummary {
     /// Whether the copy is complete: its metadata is written, and no parts are missing.
     pub is_complete: bool,
-    /// The number of parts.
+    /// The number of parts of the copy.
     pub parts: u64,
     /// The parts that must run before the copy is complete, or before the second pass.
     pub missing_parts: Vec<u64>,
@@ -45,7 +45,7 @@ pub struct CopySummary {
 }
 
 impl CopySummary {
-    /// Names the missing parts: `parts 2 and 3 of 4 are missing`. Returns `None` if there are none.
+    /// Names the missing parts: `parts 2 and 3 of 4 are missing`. Returns `None` if no parts are missing.
     #[must_use]
     pub fn missing_text(&self) -> Option<String> {
         let missing = &self.missing_parts;
@@ -63,9 +63,9 @@ enum Which {
 }
 
 impl CopyPlan {
-    /// Copies the elements, and then writes the metadata, which makes the copy complete. Of a copy in several parts, the
-    /// first part creates the metadata, and the part that finds all others complete removes the markers of the copy: until
-    /// then, [`incomplete_copies`](super::incomplete_copies) returns it.
+    /// Copies the elements, and then writes the metadata, which makes the copy complete. In a copy in several parts,
+    /// the first part creates the metadata, and the part that finds all other parts complete removes the markers of the
+    /// copy. Until then, [`incomplete_copies`](super::incomplete_copies) returns the copy.
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ impl<'a> Running<'a> {
         self.plan.request.part
     }
 
-    /// Returns other copies that have begun in the destination, all in one part.
+    /// Returns the other copies that have begun in the destination. Each of them has one part.
     ///
     /// # Errors
     ///
@@ -200,7 +200,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Returns the array of a copy, which another part may have created.
+    /// Returns an array of the copy. Another part may already have created the array.
     fn prepared(&self, array: &ArrayPlan) -> Result<Array, CopyError> {
         match self.destination.prepare_array(array.path.to_string(), array.metadata.clone()) {
             Err(error @ Error::InTheWay(_)) if self.part().count() > 1 => {
@@ -235,7 +235,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Refuses documents and chunks of another copy.
+    /// Returns an error if the destination has documents or chunks of another copy.
     fn refuse_remains(&self, state: &State) -> Result<(), CopyError> {
         let has_documents = self.missing_arrays()?.len() < self.arrays.len();
         let what = match () {
@@ -247,7 +247,7 @@ impl<'a> Running<'a> {
             }
             () => return Ok(()),
         };
-        // Another part may have begun in the meantime.
+        // If another part has begun in the meantime, it has written these documents and chunks.
         if state.is_begun()? { Ok(()) } else { Err(CopyError::message(what)) }
     }
 
@@ -396,7 +396,8 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Returns the error of a copy that has begun. If there are no chunks, nothing remains.
+    /// Returns the error of a copy that has begun. If one process runs the copy and no chunks exist, the markers are
+    /// removed, so that nothing remains.
     fn interrupted(&self, error: CopyError) -> CopyError {
         // The original error is more important than an error of a listing.
         let has_chunks = self.has_chunks().unwrap_or(true);

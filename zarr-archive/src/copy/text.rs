@@ -1,6 +1,6 @@
 //! Sizes, shapes and parts in messages.
 
-/// The most numbers of parts in a message.
+/// The maximum number of part numbers in a message.
 const SHOWN: usize = 20;
 
 /// Formats a size with a unit: `1.5 MiB`.
@@ -22,7 +22,7 @@ pub(crate) fn shape(lengths: &[u64]) -> String {
     lengths.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ")
 }
 
-/// Names the missing ones of `count` parts: `parts 2 and 3 of 4 are missing`.
+/// Names the missing parts of `count` parts: `parts 2 and 3 of 4 are missing`.
 pub(crate) fn missing_parts(missing: &[u64], count: u64) -> String {
     let names: Vec<String> = missing.iter().map(u64::to_string).collect();
     match &names[..] {

@@ -62,13 +62,13 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns whether the folder of a copy is among what was found.
+/// Returns whether the folder of a copy is among the values that were found.
 fn is_among(copy: &IncompleteCopy, old: &[Found], recent: &[Found]) -> bool {
     let is_of_copy = |found: &Found| matches!(&found.what, What::Values(left) if left.folder == copy.folder);
     old.iter().chain(recent).any(is_of_copy)
 }
 
-/// Describes a copy in several parts whose markers stay, because without them it would look complete.
+/// Describes a copy in several parts whose markers remain, because the copy would look complete without them.
 fn kept(copy: &IncompleteCopy) -> String {
     let arrays = first_of(&copy.arrays.iter().map(printable).collect::<Vec<_>>(), SHOWN);
     format!("{}: kept: {copy}; run what is missing, or erase its arrays: {arrays}", copy.folder)

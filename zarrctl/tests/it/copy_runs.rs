@@ -193,7 +193,7 @@ fn four_parts_at_once_reach_the_same_digest_after_one_is_killed() {
     }
 }
 
-/// Runs a command on an unfinished copy, and returns its messages.
+/// Runs a command on an unfinished copy, and returns the messages of the command.
 fn warned(arguments: &[&str], status: i32) -> String {
     let output = run(arguments);
     let message = String::from_utf8(output.stderr).unwrap();
@@ -230,7 +230,7 @@ fn the_first_part_creates_the_metadata_and_verbs_warn_until_the_last_one() {
         let report = String::from_utf8(output.stdout).unwrap();
         assert_eq!(output.status.code(), Some(3), "{report}");
         assert!(report.starts_with("damage: a copy is not complete: parts 1, 3 and 4"), "{report}");
-        // Without the markers, the copy would look complete.
+        // `clean` must keep the markers, without which the copy would look complete.
         let cleaned = text(&["clean", &copy, "--older-than", "0s"]);
         assert!(
             cleaned.contains(": kept: a copy is not complete: parts 1, 3 and 4 of 4 are missing; "),
@@ -281,7 +281,7 @@ fn parts_refuse_metadata_that_is_not_that_of_the_first_part() {
     }
 }
 
-/// A part that dies before all documents exist is run again, and others create what is missing.
+/// Any part creates the documents that a killed part has not created. The killed part runs again, first or last.
 #[test]
 fn a_part_is_killed_while_it_creates_the_metadata() {
     for format in ["v3", "v2", "v3-draft"] {
@@ -294,7 +294,7 @@ fn a_part_is_killed_while_it_creates_the_metadata() {
             let killed = trace::run(&command(&part("1/2")), &place.path(""), Some(moment));
             assert_eq!(killed.end, End::Killed, "{format} {moment}");
             let order = if moment % 2 == 0 { ["1/2", "2/2"] } else { ["2/2", "1/2"] };
-            // Copies to v2 and the draft print what they lose.
+            // Copies to v2 and the draft print what they lose, so their messages are not empty.
             for number in order {
                 all_succeed(&[Some(ran(&place, &part(number)))]);
             }
