@@ -21,7 +21,7 @@ pub(crate) fn element_size(array: &Array) -> u64 {
     }
 }
 
-/// Iterates over the chunks of an array that may differ from the fill value.
+/// Iterates over the indices of the chunks that may have elements other than the fill value.
 type Chunks = Box<dyn Iterator<Item = Vec<u64>> + Send>;
 
 /// Boxes of elements that cover all stored chunks of an array, in groups that fit into memory.

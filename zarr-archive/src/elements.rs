@@ -17,7 +17,7 @@ pub(crate) enum Canonical {
     Fixed {
         /// The size of an element in bytes.
         size: usize,
-        /// The parts that may have several forms.
+        /// The parts of each element that may have several forms.
         parts: Vec<Part>,
         /// The units that are swapped on big-endian machines.
         units: Units,

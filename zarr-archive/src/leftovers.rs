@@ -364,14 +364,14 @@ impl<'k> Chunk<'k> {
         let text = key.as_str();
         let name = key.name();
         let of_folder = |is_certain| Some(Self { folder: &text[..text.len() - name.len()], is_certain });
-        // `c.0.1` of v3 and `0.1` of v2.
+        // The name may be `c.0.1` as in v3, or `0.1` as in v2.
         if let Some(indices) = name.strip_prefix("c.") {
             return are_numbers(indices, '.').then(|| of_folder(true)).flatten();
         }
         if name.contains('.') {
             return are_numbers(name, '.').then(|| of_folder(true)).flatten();
         }
-        // `c/0/1` of v3, `c0/1` of the draft and `0/1` of v2.
+        // The key may end in `c/0/1` as in v3, `c0/1` as in the draft, or `0/1` as in v2.
         let mut start = text.len();
         while let Some(segment) = text[..start].trim_end_matches('/').rsplit('/').next() {
             let end = text[..start].trim_end_matches('/').len();
@@ -453,7 +453,7 @@ mod tests {
             ("data/a/c0/1", "data/a/", true),
             ("data/a/c5", "data/a/", true),
             ("scalar/c", "scalar/", false),
-            // The first chunk of an array `c0` of v2.
+            // This may be a chunk of a v2 array `c0`.
             ("a/c0/1", "a/c0/", false),
         ] {
             assert_eq!(chunk(key), Some((folder.to_owned(), is_certain)), "{key}");

@@ -81,7 +81,7 @@ pub(crate) fn of_array(hierarchy: &Hierarchy, array: &Array) -> Result<Vec<Conve
     Ok(found)
 }
 
-/// Returns the declared conventions of the nearest group above `path` that has some.
+/// Returns the conventions of the nearest group above `path` that declares any.
 fn inherited(hierarchy: &Hierarchy, path: &NodePath) -> Result<Vec<Convention>, Failure> {
     let mut above = path.parent();
     while let Some(group) = above {

@@ -195,8 +195,8 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// Reads the sizes of all stored chunks. Calls `each` after each chunk with 1 and the number of stored
-    /// chunks.
+    /// Reads the sizes of all stored chunks. After each chunk, calls `each(1, count)`, where `count` is the number of
+    /// stored chunks.
     pub(crate) fn of(array: &Array, mut each: impl FnMut(u64, u64)) -> Result<Self, zarr_kit::Error> {
         let indices = array.stored_chunks()?;
         let mut sizes = Vec::new();

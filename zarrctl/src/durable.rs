@@ -89,7 +89,7 @@ fn make_durable(value: &mut Value) {
         Value::Object(members) => {
             let kind = members.get("type").and_then(Value::as_str);
             let is_local = kind.is_some_and(|kind| match kind {
-                // An archive in another store has no path.
+                // An archive in another store has no path: it is not a local file.
                 "zip" => members.contains("path"),
                 kind => kind == "filesystem" || DATABASES.contains(&kind),
             });

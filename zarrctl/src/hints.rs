@@ -45,7 +45,7 @@ fn similar_node(hierarchy: &Hierarchy, missing: &NodePath) -> Option<String> {
     let paths: Vec<String> = nodes.map(|node| node.path.to_string()).collect();
     let missing = missing.to_string();
     let exact = similar(&missing, paths.iter().map(String::as_str));
-    // The name may be right and the group missing.
+    // The user may have left out the groups above the node.
     let ends_like = || paths.iter().find(|path| path.ends_with(&missing)).map(String::as_str);
     exact.or_else(ends_like).map(str::to_owned)
 }

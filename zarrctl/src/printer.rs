@@ -150,7 +150,7 @@ impl<W: Write> Write for Printer<W> {
 
 impl<W: Write> Drop for Printer<W> {
     fn drop(&mut self) {
-        // Callers that handle errors have flushed.
+        // Callers that handle errors have already flushed the printer.
         let _unwritten = self.end_character();
     }
 }

@@ -181,7 +181,7 @@ fn by_value(values: &Values, text: &str) -> Result<DimensionSelection, Failure> 
     }
 }
 
-/// Returns the position of a number.
+/// Returns the position of the coordinate value that is nearest to `wanted`. Fails if the difference is too large.
 fn nearest(numbers: &[f64], wanted: f64) -> Result<DimensionSelection, Failure> {
     let distance = |number: f64| (number - wanted).abs();
     let near = numbers.iter().enumerate().filter(|(_, number)| !number.is_nan());

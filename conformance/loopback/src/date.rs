@@ -20,7 +20,7 @@ mod tests {
 
     use super::*;
 
-    /// Expected values from `date --utc --date=@SECONDS`.
+    /// The expected values are from `date --utc --date=@SECONDS`.
     #[test]
     fn times_are_formatted() {
         let times = [

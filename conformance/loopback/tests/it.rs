@@ -101,7 +101,7 @@ fn chunked_bodies_are_joined() {
     let hash = ["x-amz-content-sha256: STREAMING-UNSIGNED-PAYLOAD-TRAILER"];
     assert_eq!(client.ask("PUT", "/bench/trailer", &hash, with_trailer).status, 200);
     assert_eq!(client.get("/bench/trailer").body, b"abc");
-    // The body is sent with `Expect: 100-continue` and in chunks of HTTP.
+    // The body is sent with `Expect: 100-continue` and the transfer coding `chunked`.
     let head = "PUT /bench/http HTTP/1.1\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n";
     client.0.get_mut().write_all(head.as_bytes()).unwrap();
     assert_eq!(client.answer(false).status, 100);

@@ -158,7 +158,7 @@ fn many_parts_are_answered_once_each(trial: &Trial) -> Result<(), String> {
         }
     }
     same("responses without a request", trial.0.get_many(Vec::new(), 1).count(), 0)?;
-    // Dropping the iterator early is allowed.
+    // A caller may drop the iterator after the first answer.
     same("first answer", trial.0.get_many(requests, 1).take(1).count(), 1)
 }
 

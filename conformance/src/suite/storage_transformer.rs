@@ -193,7 +193,7 @@ fn no_state(trial: &TransformerOnTrial, cases: &mut Cases) {
             INSIDE.into_iter().try_for_each(|text| set(&*first, text))?;
             let second = transformer.wrap(next, &array);
             INSIDE.into_iter().try_for_each(|text| has(&*second, text))?;
-            // The first transformer sees changes by the second.
+            // A change through the second transformer must be visible through the first.
             second.erase(&key(INSIDE[0])?).map_err(text)?;
             match get_value(&*first, &key(INSIDE[0])?, 100).map_err(text)? {
                 None => Ok(()),

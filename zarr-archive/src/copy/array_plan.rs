@@ -69,7 +69,7 @@ impl ArrayPlan {
         }
     }
 
-    /// Returns the bytes of elements that are written, in all passes.
+    /// Returns the size in bytes of the elements that all passes write.
     #[must_use]
     pub fn written_size(&self) -> u64 {
         self.size.saturating_mul(self.passes())

@@ -33,7 +33,7 @@ fn too_many_groups(count: usize) -> String {
 #[derive(Debug, Default)]
 pub(crate) struct Others {
     keys: Vec<Key>,
-    /// Why files may be missing.
+    /// The warning that files may be missing, and why.
     pub(crate) warning: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 use super::reads::Selected;
 use super::text;
 
-/// Small chunks are copied together, up to this size, if memory allows.
+/// Small chunks are copied together, up to this number of bytes, if memory allows.
 const TOGETHER: u64 = 32 << 20;
 
 /// The minimum size in bytes of a chunk of the intermediate array. Smaller chunks would cost more as files than they
@@ -62,11 +62,11 @@ pub struct Pass {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TwoPasses {
-    /// From the source to the intermediate array.
+    /// The pass from the source to the intermediate array.
     pub first: Pass,
-    /// Elements of a chunk of the intermediate array.
+    /// Elements per dimension of a chunk of the intermediate array.
     pub between: Vec<u64>,
-    /// From the intermediate array to the copy.
+    /// The pass from the intermediate array to the copy.
     pub second: Pass,
 }
 

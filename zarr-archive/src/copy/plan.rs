@@ -62,7 +62,7 @@ pub(crate) struct Target {
 }
 
 impl CopyPlan {
-    /// Returns the copies of arrays.
+    /// Returns the plan of each array.
     #[must_use]
     pub fn arrays(&self) -> &[ArrayPlan] {
         &self.arrays

@@ -55,7 +55,7 @@ impl CopyProgress {
         self.state.total.load(Ordering::Relaxed)
     }
 
-    /// Returns the bytes of elements that are done.
+    /// Returns the bytes of elements that the copy has completed.
     #[must_use]
     pub fn done(&self) -> u64 {
         let done = self.state.done.load(Ordering::Relaxed);

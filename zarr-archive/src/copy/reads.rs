@@ -85,7 +85,7 @@ impl Dimension {
         let own = self.own.min(length);
         let boundaries = length.div_ceil(own) - 1;
         if step >= chunk {
-            // Every selected element is in another chunk.
+            // Each selected element is in a chunk of its own.
             let elements = length.saturating_mul(chunk).min(array);
             return Counts { chunks: length, reads: length, elements };
         }

@@ -77,7 +77,7 @@ impl State {
         Ok(Self { store: Arc::clone(store), folder })
     }
 
-    /// Returns the folder, for intermediate arrays.
+    /// Returns the folder of the plan, which also contains intermediate arrays.
     pub(crate) fn folder(&self) -> &Prefix {
         &self.folder
     }

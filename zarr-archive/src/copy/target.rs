@@ -159,7 +159,7 @@ fn has_no_such_fill(error: &Error) -> bool {
     matches!(error, Error::DataType(error) if matches!(**error, DataTypeError::FillValue(_)))
 }
 
-/// Returns the fill value that replaces a non-standard NaN, which every format supports.
+/// Returns the standard NaN as a fill value, which every format supports. It replaces a non-standard NaN.
 fn usual_nan(array: &Array) -> Option<Value> {
     match array.data_type().kind() {
         Some(Kind::Float) => Some(Value::from("NaN")),
@@ -353,7 +353,7 @@ fn documents(array: &Array, chain: &CodecChain, format: Format) -> Vec<Extension
             (Codec::Shard(shard), _) => documents.extend(self::documents(array, &shard.inner_codecs, format)),
             (_, Some(document)) if is_translated => {
                 let translated = translated(array, document, chain.created_for(position), format);
-                // The builder reports why a codec cannot be translated.
+                // The builder gets a codec that cannot be translated unchanged, and reports the reason.
                 documents.push(translated.unwrap_or_else(|_| document.clone()));
             }
             (_, Some(document)) => documents.push(document.clone()),

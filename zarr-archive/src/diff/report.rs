@@ -182,7 +182,7 @@ impl Difference {
     }
 }
 
-/// Returns a number as a document; an infinite one as text.
+/// Returns a number as JSON; infinite numbers as text.
 fn number_json(number: f64) -> Value {
     zarr_json::Number::from_f64(number).map_or_else(|| Value::from("Infinity"), Value::Number)
 }

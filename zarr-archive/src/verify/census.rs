@@ -154,7 +154,7 @@ impl Cell {
     }
 }
 
-/// Returns the cell of position `at` of `length` positions.
+/// Returns the cell for position `at` among `length` positions.
 fn scaled(at: u64, length: u64, cells: usize) -> usize {
     let cell = u128::from(at) * cells as u128 / u128::from(length.max(1));
     usize::try_from(cell).unwrap_or(usize::MAX)

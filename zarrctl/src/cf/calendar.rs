@@ -57,7 +57,7 @@ impl Calendar {
         self.day_number(next.0, next.1, 1) - self.day_number(year, month, 1)
     }
 
-    /// Returns the year, month and day with a number.
+    /// Returns the year, the month and the day of the month for the number of a day.
     fn date(self, number: i64) -> [i64; 3] {
         // Years have at most 366 days, so the first estimate and each step stay at or before the wanted year.
         let first = self.day_number(0, 1, 1);
@@ -171,7 +171,7 @@ impl Date {
         times.next().is_none().then_some(found)
     }
 
-    /// Returns the first moment, in seconds since the first day of the calendar.
+    /// Returns the first moment of the date, in seconds since the first day of the calendar.
     pub(crate) fn start(&self, calendar: Calendar) -> Option<f64> {
         let month = self.month.unwrap_or(1);
         let day = self.day.unwrap_or(1);

@@ -211,7 +211,7 @@ fn write_float(size: usize, number: f64) -> Option<Vec<u8>> {
     }
 }
 
-/// Converts a float without a fraction.
+/// Returns a float as an integer; `None` if the float has a fraction or is too large.
 #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
 fn whole(number: f64) -> Option<i128> {
     let is_whole = number.is_finite() && number.fract() == 0.0 && number.abs() < 2.0_f64.powi(100);

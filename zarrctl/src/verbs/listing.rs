@@ -60,7 +60,7 @@ pub(crate) fn cat(arguments: &Cat) -> Result<(), Failure> {
     let path = hierarchy.path(&arguments.at.path)?;
     let documents = documents(&hierarchy, &path)?;
     if documents.is_empty() {
-        // The node may be unknown, or an implicit group.
+        // Without a document, the node is missing, which causes an error here, or is an implicit group.
         hierarchy.node(&path).map_err(|error| hints::of_node(error, &hierarchy))?;
         return Err(Failure::fault(format!("{path} does not have a document of its own")));
     }

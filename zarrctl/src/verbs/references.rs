@@ -93,7 +93,7 @@ impl Targets {
         }
         match location.split_once("://") {
             Some((scheme, _)) if SCHEMES.contains(&scheme) && !location.contains('|') => {
-                // Programs that use fsspec do not decode the path of a URL.
+                // Programs that use fsspec do not decode the path of a URL, so the location is not percent-encoded.
                 let readable = readable_location(&location);
                 Ok(Self::Folder(format!("{}/", readable.trim_end_matches('/'))))
             }

@@ -185,7 +185,7 @@ fn files_in_folders_of_groups_are_copied_and_folders_that_are_not_nodes_are_name
     assert_eq!(std::fs::read(place.path("copy/g/METADATA.ome.xml")).unwrap(), b"<OME/>");
     assert!(!place.path("copy/notes").exists() && !place.path("copy/g/a/METADATA.ome.xml").exists());
     same_elements(&place, &copy);
-    // The draft does not have a folder for each group.
+    // The draft does not have a folder for each group, so other files are not copied.
     let message = said(&["copy", &store, &other, "--format", "v3-draft"]);
     assert!(message.contains("/g: not part of Zarr and not copied: `METADATA.ome.xml`"));
 }

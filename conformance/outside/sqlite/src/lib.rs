@@ -72,7 +72,7 @@ impl Sqlite {
         behavior: TransactionBehavior,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, BoxError>,
     ) -> Result<T, BoxError> {
-        // A transaction interrupted by a panic has been rolled back.
+        // A transaction interrupted by a panic has been rolled back, so a poisoned lock is harmless.
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = match &mut *connection {
             Some(connection) => connection,

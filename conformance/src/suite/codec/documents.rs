@@ -28,7 +28,7 @@ fn canonical_form(trial: &CodecOnTrial, cases: &mut Cases) {
                 }
                 let written = match write(trial, example.format, &document, &decoded, format) {
                     Ok(written) => written,
-                    // Some formats cannot represent some configurations.
+                    // Another format may be unable to represent a configuration, which is not a fault.
                     Err(reason) if format != example.format => {
                         cases.skip(format!("in {format}: {reason}"));
                         continue;

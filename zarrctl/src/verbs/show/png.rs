@@ -1,7 +1,7 @@
 //! Writes numbers as an image in the PNG format, with a colour map.
 
-/// The colours of the smallest to the largest number, between which others are interpolated. Their brightness increases
-/// evenly, so that the image can be read in grey, too.
+/// The colours from the smallest to the largest number. Other colours are interpolated between them. The brightness
+/// increases evenly, so that the image can be read in grey, too.
 const COLOURS: [[u8; 3]; 6] =
     [[24, 20, 68], [52, 58, 140], [36, 110, 146], [44, 158, 120], [140, 200, 70], [250, 230, 60]];
 

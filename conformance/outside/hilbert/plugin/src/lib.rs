@@ -1,4 +1,4 @@
-//! Exports what `outside-hilbert` registers over the C ABI.
+//! Exports the plugins of `outside-hilbert` over the C ABI.
 
 use outside_hilbert as _;
 

@@ -1,4 +1,4 @@
-//! Exports what `outside-months` registers over the C ABI.
+//! Exports the plugins of `outside-months` over the C ABI.
 
 use outside_months as _;
 

@@ -1,4 +1,4 @@
-//! Exports what `outside-sqlite` registers over the C ABI.
+//! Exports the plugins of `outside-sqlite` over the C ABI.
 
 use outside_sqlite as _;
 

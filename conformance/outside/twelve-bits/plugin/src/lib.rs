@@ -1,4 +1,4 @@
-//! Exports what `outside-twelve-bits` registers over the C ABI.
+//! Exports the plugins of `outside-twelve-bits` over the C ABI.
 
 use outside_twelve_bits as _;
 

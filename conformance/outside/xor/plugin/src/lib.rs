@@ -1,4 +1,4 @@
-//! Exports what `outside-xor` registers over the C ABI.
+//! Exports the plugins of `outside-xor` over the C ABI.
 
 use outside_xor as _;
 
