@@ -289,8 +289,8 @@ impl Worker {
         let mut command = command(again, memory);
         command.env(VARIABLE, PathBuf::from(&*record)).env_remove("RUST_BACKTRACE");
         let mut child = command.stdin(OwnedFd::from(other)).stderr(Stdio::piped()).spawn()?;
-        // The command holds the other end of the socket. As long as it is open, the end of the worker would not be
-        // noticed.
+        // The command holds the other end of the socket. While that end is open, this process would not notice that the
+        // worker ends.
         drop(command);
         let complaints = Complaints::of(child.stderr.take());
         let answers = answers(socket.try_clone()?);

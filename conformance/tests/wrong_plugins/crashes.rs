@@ -12,7 +12,8 @@ use zarr_spec::{Codec, CodecError, CodecPlugin, Output, Registry, Size};
 
 use crate::{example, named};
 
-/// The names of codecs that fail when they decode three bytes. Only `leaks` fails when it is created.
+/// The names of codecs. Each fails in its own way when it decodes three bytes, except `leaks`, which leaks memory when
+/// it is created.
 const NAMES: [&str; 6] = ["aborts", "exits", "leaks", "never-returns", "overflows-its-stack", "panics"];
 
 #[derive(Debug)]

@@ -26,7 +26,7 @@ pub(crate) enum Rule {
     Compare,
     /// As [`Rule::Compare`], for the first part of a copy in several parts.
     CompareForParts,
-    /// An array with the same metadata is copied into, because the first part of the same plan created it. All other
+    /// Parts copy into an array with the same metadata, because the first part of the same plan created it. All other
     /// existing arrays are refused.
     Join,
     /// An array with the same metadata counts as complete, because the same plan wrote it. All other existing arrays

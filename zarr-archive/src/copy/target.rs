@@ -353,7 +353,7 @@ fn documents(array: &Array, chain: &CodecChain, format: Format) -> Vec<Extension
             (Codec::Shard(shard), _) => documents.extend(self::documents(array, &shard.inner_codecs, format)),
             (_, Some(document)) if is_translated => {
                 let translated = translated(array, document, chain.created_for(position), format);
-                // The builder gets a codec that cannot be translated unchanged, and reports the reason.
+                // If a codec cannot be translated, its document stays as it is, and the builder reports the reason.
                 documents.push(translated.unwrap_or_else(|_| document.clone()));
             }
             (_, Some(document)) => documents.push(document.clone()),
