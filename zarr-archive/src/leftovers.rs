@@ -424,7 +424,7 @@ pub fn hierarchies(store: &Arc<dyn Store>, context: &Context) -> Result<Vec<Hier
         let options = OpenOptions::new().format(format).consolidated(false);
         match Hierarchy::open_with(Arc::clone(store), context, options) {
             Ok(hierarchy) => hierarchies.push(hierarchy),
-            // A `zarr.json` of another format is unreadable in this one.
+            // A `zarr.json` of another format means that the store has no hierarchy of this format.
             Err(Error::NoHierarchy { .. } | Error::Document { .. }) => {}
             Err(error) => return Err(error),
         }

@@ -11,7 +11,7 @@ use multiversion::multiversion;
 /// The increment of SplitMix64.
 const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The hash of some elements of an array. The hash of disjoint parts is their sum.
+/// The hash of some elements of an array. The hash of two disjoint parts together is the sum of their hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ValueSum(u128);
 

@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn times_are_decoded_as_xarray_decodes_them() {
-        // The texts are those of cftime and pandas.
+        // The expected texts are the output of cftime and pandas.
         for (units, calendar, value, text) in [
             ("days since 2001-01-01", "standard", 31.0, "2001-02-01"),
             ("days since 2001-01-01", "standard", 0.5, "2001-01-01T12:00"),

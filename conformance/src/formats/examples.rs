@@ -102,7 +102,7 @@ struct Entry {
     origin: String,
     array: String,
     expect: Expect,
-    /// Hexadecimal digits.
+    /// The expected elements in hexadecimal digits.
     elements: Option<String>,
 }
 

@@ -317,8 +317,8 @@ fn moved(trial: &GridOnTrial, cases: &mut Cases) {
     }
 }
 
-/// Checks that each element that is in both arrays has the same chunk key and the same place in its chunk in `grid` and
-/// in `moved`. The array of `moved` begins at index `start` of the other array.
+/// Compares `grid` with `moved`, the grid of an array that begins at index `start` of the first array. Each element
+/// that is in both arrays must have the same chunk key and the same place in its chunk.
 fn same_places(grid: &dyn ChunkGrid, moved: &dyn ChunkGrid, shape: &[u64], start: i64) -> Result<(), String> {
     let place = |grid: &dyn ChunkGrid, dimension, element: u64| -> Result<(u64, u64), String> {
         let chunk = grid.chunk_of(dimension, element).map_err(text)?;

@@ -13,7 +13,7 @@ pub(super) struct Sample {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Returns several ways to fill an array; nothing if the suite cannot generate elements of the type.
+/// Returns several ways to fill an array, or an empty list if the suite cannot generate elements of the type.
 pub(super) fn samples(array: &ArrayRepresentation) -> Vec<Sample> {
     let Some(count) = array.element_count() else { return Vec::new() };
     let data_type = &*array.data_type;

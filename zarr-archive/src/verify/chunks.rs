@@ -299,7 +299,7 @@ fn ends_check(error: &Error) -> bool {
     }
 }
 
-/// Counts chunks with fill values.
+/// Counts the chunks whose elements are all the fill value.
 #[derive(Debug, Default)]
 struct Fill {
     chunks: u64,

@@ -143,7 +143,7 @@ fn time_of_day(text: &str) -> Option<i128> {
 mod tests {
     use super::*;
 
-    /// The counts are those of `np.datetime64(text, unit).astype(int)` of NumPy 2.
+    /// The expected counts are the results of `np.datetime64(text, unit).astype(int)` of NumPy 2.
     #[test]
     fn times_are_parsed_as_numpy_parses_them() {
         for (text, unit, count) in [

@@ -14,9 +14,9 @@ use crate::support::{Place, program};
 /// Where a command writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writes {
-    /// To the store in this folder.
+    /// The command writes to the store in this folder.
     Store(&'static str),
-    /// To this file in the folder `out`.
+    /// The command writes to this file in the folder `out`.
     File(&'static str),
 }
 
