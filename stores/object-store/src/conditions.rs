@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use futures_util::future::join3;
+use futures_util::future::{join, join3};
 use futures_util::{StreamExt, stream};
 use object_store::client::{HttpError, HttpErrorKind};
 use object_store::path::Path;
@@ -57,13 +57,32 @@ impl Shared {
         value: Bytes,
         condition: &Condition,
     ) -> StoreResult<ConditionalWrite> {
-        let path = self.place.of_key(key)?;
-        let applies = *self.applies_conditions.get_or_try_init(|| self.refuses_unmet_conditions()).await?;
+        let mut temporary = Vec::new();
+        let check = async || -> StoreResult<bool> {
+            let (applies, written) = self.refuses_unmet_conditions().await?;
+            temporary = written;
+            Ok(applies)
+        };
+        let applies = *self.applies_conditions.get_or_try_init(check).await?;
         let mode = self.versions.mode(condition).filter(|_| applies);
-        let mode = mode.ok_or_else(|| StoreError::NotSupported {
-            store: self.place.location().to_owned(),
-            quality: "not conditional",
-        })?;
+        let write = async {
+            let unsupported = || StoreError::NotSupported {
+                store: self.place.location().to_owned(),
+                quality: "not conditional",
+            };
+            self.write_if(key, value, mode.ok_or_else(unsupported)?).await
+        };
+        if temporary.is_empty() {
+            return write.await;
+        }
+        // Removing the temporary keys takes a round trip, as the write does. Without the permission to delete, they stay.
+        let remove = self.erase(stream::iter(temporary.into_iter().map(Ok)).boxed(), String::new);
+        let (written, _removed) = join(write, remove).await;
+        written
+    }
+
+    async fn write_if(&self, key: &Key, value: Bytes, mode: PutMode) -> StoreResult<ConditionalWrite> {
+        let path = self.place.of_key(key)?;
         let begun = Instant::now();
         let mut attempts = 0;
         loop {
@@ -109,8 +128,9 @@ impl Shared {
         Ok(if found == *value { ConditionalWrite::Done(version) } else { ConditionalWrite::Conflict })
     }
 
-    /// Checks with temporary keys that the server refuses writes whose conditions do not hold.
-    async fn refuses_unmet_conditions(&self) -> StoreResult<bool> {
+    /// Checks with temporary keys that the server refuses writes whose conditions do not hold. Also returns these keys,
+    /// which the caller removes.
+    async fn refuses_unmet_conditions(&self) -> StoreResult<(bool, Vec<Path>)> {
         let number = RandomState::new().hash_one(Instant::now());
         let names = ["a", "b"].map(|name| format!("{TEMPORARY}{number:016x}-{name}"));
         let [missing, created] = [&names[0], &names[1]].map(|name| Key::new(name.as_str()));
@@ -128,9 +148,7 @@ impl Shared {
         let refuses_updates = self.is_refusal(update, &names[0])?;
         let refuses_first = self.is_refusal(first, &names[1])?;
         let refuses_second = self.is_refusal(second, &names[1])?;
-        // Without the permission to delete, the keys stay.
-        let _deleted = self.erase(stream::iter([Ok(missing), Ok(created)]).boxed(), String::new).await;
-        Ok(refuses_updates && (refuses_first || refuses_second))
+        Ok((refuses_updates && (refuses_first || refuses_second), vec![missing, created]))
     }
 
     /// Returns true if the server refused a write because of its condition, and false if the write succeeded or the

@@ -119,8 +119,9 @@ const AZ_EXAMPLES: &[Example] = &[
 const HTTP_EXAMPLES: &[Example] =
     &[Example::v3(r#"{"type": "http", "url": "https://example.org/data.zarr"}"#)];
 
-/// Maximum number of concurrent requests.
-const CONCURRENCY: usize = 64;
+/// Maximum number of concurrent requests. Small values need many: at a latency of 30 ms, 128 requests make 4,000 per second,
+/// and S3 serves 5,500 of a prefix.
+const CONCURRENCY: usize = 128;
 
 /// Bytes that arrive in the time of one round trip: 20 ms at 100 Mbit/s.
 const COALESCE_GAP: u64 = 256 << 10;

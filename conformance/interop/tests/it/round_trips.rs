@@ -15,7 +15,7 @@ use zarr_loopback::{BUCKET, Options, Request, Server};
 const ARRAYS: u64 = 2000;
 
 /// The number of requests that the client has in flight.
-const IN_FLIGHT: u64 = 64;
+const IN_FLIGHT: u64 = 128;
 
 /// The time in which a client sends requests that do not depend on each other.
 const PAUSE: Duration = Duration::from_millis(150);
