@@ -120,7 +120,7 @@ fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> R
             .then(|| zarr_json::from_value(description))
             .transpose()
             .map_err(|error| error.to_string())?;
-        if configuration.is_some_and(|configuration| configuration.keeps_chunks()) {
+        if configuration.is_some_and(|configuration| configuration.caches_chunks()) {
             return Err(format!(
                 "`{name}` caches decoded chunks, but the stores around it ({}) do not pass them on: `{name}` must \
                  be the outer one",

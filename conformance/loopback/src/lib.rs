@@ -38,6 +38,7 @@ use serde::Serialize;
 pub use fault::Fault;
 pub use http::Request;
 pub use options::Options;
+pub use rounds::IN_FLIGHT;
 
 use bucket::Bucket;
 use pace::Pace;

@@ -101,7 +101,7 @@ impl Options {
     }
 
     /// Answers requests in groups, to count round trips: an answer waits until no request arrives for the time `pause`,
-    /// or until 64 requests wait.
+    /// or until [`IN_FLIGHT`](crate::IN_FLIGHT) requests wait.
     #[must_use]
     pub fn gathering(self, pause: Duration) -> Self {
         Self { pause: Some(pause), ..self }

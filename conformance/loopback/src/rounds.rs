@@ -3,8 +3,9 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The number of waiting requests that are answered without a pause: clients have at most this number in flight.
-const MOST: usize = 64;
+/// The number of waiting requests that are answered without a pause: the object stores of this framework have at most this
+/// number in flight.
+pub const IN_FLIGHT: usize = 128;
 
 /// Groups of requests that wait at the same time.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl Rounds {
     }
 
     /// Waits until the group of a request is answered: when no request arrives for the time of the pause, or when
-    /// `MOST` requests wait.
+    /// [`IN_FLIGHT`] requests wait.
     pub(crate) fn wait(&self) {
         let Some(pause) = self.pause else { return };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +41,7 @@ impl Rounds {
         while state.answered == group {
             let waiting = state.waiting;
             let is_unchanged = |state: &mut State| state.answered == group && state.waiting == waiting;
-            let mut is_complete = waiting >= MOST;
+            let mut is_complete = waiting >= IN_FLIGHT;
             if !is_complete {
                 let waited = self.has_changed.wait_timeout_while(state, pause, is_unchanged);
                 let (later, timeout) = waited.unwrap_or_else(PoisonError::into_inner);

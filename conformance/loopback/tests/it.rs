@@ -7,7 +7,7 @@ use std::io::Write;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use zarr_loopback::{Options, Server, Traffic};
+use zarr_loopback::{IN_FLIGHT, Options, Server, Traffic};
 
 #[path = "it/client.rs"]
 mod client;
@@ -214,10 +214,10 @@ fn concurrent_requests_are_one_round_trip() {
     let traffic = store.take_traffic();
     assert_eq!((traffic.requests, traffic.round_trips), (10, 3));
     assert_eq!(store.take_traffic().round_trips, 0);
-    // A group of 64 requests, which is the maximum, is answered without waiting for the pause.
+    // A group of the maximum size is answered without waiting for the pause.
     let store = Server::start(Options::in_memory().gathering(Duration::from_secs(600))).unwrap();
     thread::scope(|scope| {
-        for _ in 0..64 {
+        for _ in 0..IN_FLIGHT {
             scope.spawn(|| assert_eq!(Client::new(&store).get("/bench/k").status, 404));
         }
     });

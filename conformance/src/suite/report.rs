@@ -68,7 +68,7 @@ impl Report {
 
     /// Returns the reason for which a subject without broken rules does not reach L3, if it lacks bytes written by
     /// other programs.
-    fn lacks_bytes_from_elsewhere(outcomes: &[Outcome]) -> Option<&str> {
+    fn lacks_foreign_bytes(outcomes: &[Outcome]) -> Option<&str> {
         let is_broken = |outcome: &Outcome| matches!(outcome.verdict, Verdict::Failed(_));
         let mut own = outcomes.iter().filter(|outcome| outcome.rule.level == Level::L3);
         let first = own.next()?;
@@ -212,7 +212,7 @@ impl fmt::Display for Report {
             let level =
                 Self::level(outcomes).map_or_else(|| "no level".to_owned(), |level| level.to_string());
             writeln!(f, "{subject}: {level} ({passed} passed, {failed} failed, {skipped} skipped)")?;
-            if let Some(reason) = Self::lacks_bytes_from_elsewhere(outcomes) {
+            if let Some(reason) = Self::lacks_foreign_bytes(outcomes) {
                 writeln!(f, "  not L3: {reason}")?;
             }
         }

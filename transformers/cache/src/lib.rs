@@ -383,7 +383,7 @@ impl StoreConfiguration for CacheConfiguration {
         }))
     }
 
-    fn keeps_chunks(&self) -> bool {
+    fn caches_chunks(&self) -> bool {
         self.chunks == Chunks::Decoded
     }
 }

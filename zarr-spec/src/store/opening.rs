@@ -28,7 +28,7 @@ pub trait StoreConfiguration: Debug + Send + Sync {
 
     /// Returns whether the store itself, not an inner one, has a [`ChunkCache`](super::ChunkCache). The engine refuses
     /// a description in which another store hides this cache.
-    fn keeps_chunks(&self) -> bool {
+    fn caches_chunks(&self) -> bool {
         false
     }
 }

@@ -14,7 +14,7 @@ use zarr_kit::spec::{Invalid, Registry, typetag};
 use zarr_kit::{Array, Context, DimensionSelection, Hierarchy, Selection, open_store};
 
 /// The read hints of the filesystem store.
-const MANNER: ReadHints = ReadHints::new(0, 64 << 10);
+const HINTS: ReadHints = ReadHints::new(0, 64 << 10);
 
 thread_local! {
     /// The store that the description `slow` opens.
@@ -59,7 +59,7 @@ impl Cached {
         let count = shape.iter().product::<u64>();
         let elements: Vec<u16> = (0..count).map(|number| u16::try_from(number % 65_521).unwrap()).collect();
         plain.write_values(&Selection::All, &elements).unwrap();
-        let slow = Arc::new(FarStore::new(store, delay, MANNER));
+        let slow = Arc::new(FarStore::new(store, delay, HINTS));
         SLOW.set(Some(Arc::clone(&slow)));
         let cache = json!({"type": "cache", "bytes": bytes, "chunks": "decoded", "store": {"type": "slow"}});
         let store = open_store(context.registry(), &cache.to_string()).unwrap();

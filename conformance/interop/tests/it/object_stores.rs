@@ -130,7 +130,7 @@ fn hierarchies_of_zarr_python_are_read_from_s3_and_http() {
     let inner = json!({"type": "prefix", "prefix": "data.zarr", "store": served.bucket("s3://public")});
     let inner = json!({"type": "statistics", "store": {"type": "read-only", "store": inner}});
     let cached = opened(&json!({"type": "cache", "bytes": 1_000_000, "chunks": "decoded", "store": inner}));
-    assert_eq!(cached.read_hints().max_concurrency, 64);
+    assert_eq!(cached.read_hints().max_concurrency, 128);
     for _ in 0..2 {
         check(Arc::clone(&cached), bucket("old.zarr"));
     }

@@ -17,7 +17,7 @@ use zarr_kit::{Array, Context, Hierarchy, Selection, ThreadPool, open_store};
 
 const DELAY: Duration = Duration::from_millis(2);
 const IN_FLIGHT: usize = 32;
-const MANNER: ReadHints = ReadHints::new(IN_FLIGHT, 0);
+const HINTS: ReadHints = ReadHints::new(IN_FLIGHT, 0);
 
 /// The minimum number of values in flight. It is below the limit, because some chunks wait for the lock of another
 /// chunk.
@@ -36,7 +36,7 @@ struct Twice {
 
 impl Twice {
     fn new(shape: &[u64], chunk: &[u64], codecs: &Value) -> Self {
-        Self::of(&document(shape, chunk, codecs), MANNER, &context())
+        Self::of(&document(shape, chunk, codecs), HINTS, &context())
     }
 
     fn of(document: &Value, hints: ReadHints, context: &Context) -> Self {
@@ -127,7 +127,7 @@ fn writes_keep_the_hinted_number_of_chunks_in_flight() {
 #[test]
 fn one_thread_has_the_same_number_of_writes_in_flight() {
     let document = document(&[512, 512], &[32, 32], &zstd());
-    let twice = Twice::of(&document, MANNER, &context().with_one_thread());
+    let twice = Twice::of(&document, HINTS, &context().with_one_thread());
     twice.far.gather(MANY);
     let trips = twice.write("", &elements(512 * 512));
     assert_eq!(trips.written, 256);
@@ -190,14 +190,14 @@ fn chunks_of_fill_values_are_erased_concurrently() {
 fn texts_and_arrays_without_dimensions_are_written_the_same_to_a_far_store() {
     let mut texts = document(&[60, 10], &[7, 3], &json!([{"name": "vlen-utf8"}]));
     (texts["data_type"], texts["fill_value"]) = (json!("string"), json!("none"));
-    let twice = Twice::of(&texts, MANNER, &context());
+    let twice = Twice::of(&texts, HINTS, &context());
     let all: Vec<_> = (0..600).map(|number| format!("text {number}")).collect();
     for array in [&twice.near, &twice.array] {
         array.write_values(&Selection::All, &all).unwrap();
         array.write_values(Selection::parse("5:50:4,2:9", array.shape()).unwrap(), &all[..84]).unwrap();
     }
     twice.compare();
-    let twice = Twice::of(&document(&[], &[], &zstd()), MANNER, &context());
+    let twice = Twice::of(&document(&[], &[], &zstd()), HINTS, &context());
     assert_eq!(twice.write("", &[7]).written, 1);
 }
 
@@ -284,7 +284,7 @@ fn all_threads_of_a_pool_can_write_at_the_same_time() {
         let arrays: Vec<_> = (0..4)
             .map(|number| {
                 let codecs = if number == 0 { zstd() } else { shards.clone() };
-                Twice::of(&document(&[512, 1024], &[512, 512], &codecs), MANNER, &context)
+                Twice::of(&document(&[512, 1024], &[512, 512], &codecs), HINTS, &context)
             })
             .collect();
         let all = elements(512 * 1024);
