@@ -240,7 +240,8 @@ pub struct DataTypeDocument {
     pub json: Value,
     /// The configuration of the plugin: `configuration` of v3, the whole `dtype` of v2; null if there is none.
     pub configuration: Value,
-    /// The `type` of an extension data type of the draft. For objects: the `dtype` of their codec.
+    /// The `type` of an extension data type of the draft; for objects of v2, the `dtype` in the configuration of their
+    /// codec.
     pub type_name: Option<Value>,
     /// The fallbacks of the draft, in order of preference.
     pub fallback: Vec<DataTypeDocument>,

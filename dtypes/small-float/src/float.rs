@@ -21,11 +21,11 @@ pub(crate) struct Float {
 pub(crate) enum Special {
     /// As in IEEE 754: infinity and NaN if all exponent bits are set.
     Ieee,
-    /// All codes are finite (`fn` of less than a byte).
+    /// All codes are finite (the suffix `fn` of types with less than a byte).
     Nothing,
-    /// There is no infinity. If all bits but the sign are set, the code is NaN (`fn` of a byte).
+    /// There is no infinity. If all bits but the sign are set, the code is NaN (the suffix `fn` of types with a byte).
     AllBits,
-    /// Only the code of -0 is NaN (`fnuz`).
+    /// Only the code of -0 is NaN (the suffix `fnuz`).
     NegativeZero,
     /// Only an exponent, without a sign and a zero. If all bits are set, it is NaN (`fnu`).
     ExponentAlone,
