@@ -3,7 +3,8 @@
 //! A pipeline is a base location and steps. A step reads what the location before it names: `zip:PATH` an archive,
 //! `zarr3:PATH` a hierarchy. `PATH` is a folder in the result of the step. A step may have options of our own:
 //! `reference:PATH?target=URL`. `..:PATH` removes the step before it, and its path is relative to the location that
-//! remains. Paths of steps are percent-encoded.
+//! remains. Paths of steps are percent-encoded. The path of a step whose store has versions may begin with one:
+//! `icechunk:@tag.v1/PATH`, or `icechunk://tag.v1/PATH` as in a later draft.
 //!
 //! Source: draft of ZEP 8, "Absolute URL syntax".
 
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use zarr_metadata::DOCUMENT_NAMES;
 use zarr_spec::store::{Locations, Step, Store, StoreError, StorePlugin};
-use zarr_spec::{Invalid, Key, Prefix, Registry, Value, json};
+use zarr_spec::{Format, Invalid, Key, Prefix, Registry, Value, json};
 
 use super::{local_path, missing_step, open_store, scheme, unescaped};
 use crate::error::{Error, MissingPlugins};
@@ -27,7 +28,7 @@ const FORMATS: [(&str, &[&str]); 3] =
 /// The step that removes the step before it.
 const OUT: &str = "..";
 
-/// One step: `SCHEME:PATH?OPTIONS`, without escapes.
+/// One step: `SCHEME:PATH?OPTIONS`, without escapes. The version in `SCHEME:@VERSION/PATH` is the option `version`.
 struct Parsed {
     scheme: String,
     path: String,
@@ -84,7 +85,7 @@ fn plugin_of<'r>(registry: &'r Registry, name: &str) -> Option<&'r StorePlugin> 
 /// Opens a pipeline without `..`.
 fn open_resolved(registry: &Registry, location: &str) -> Result<Arc<dyn Store>, Error> {
     let Some((before, step)) = split_last(registry, location) else { return open_store(registry, location) };
-    let step = parse(step)?;
+    let step = parse(registry, step)?;
     if let Some((_, documents)) = FORMATS.iter().find(|(format, _)| *format == step.scheme) {
         let store = below(registry, open_resolved(registry, before)?, &step.path)?;
         check_format(&*store, location, documents)?;
@@ -199,16 +200,38 @@ fn relative(outer: &str, path: &str) -> String {
     format!("{}{path}", &outer[..folder])
 }
 
-fn parse(step: &str) -> Result<Parsed, Error> {
+fn parse(registry: &Registry, step: &str) -> Result<Parsed, Error> {
     let (scheme, rest) = step.split_once(':').unwrap_or((step, ""));
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let has_versions = || plugin_of(registry, scheme).is_some_and(has_versions);
+    let selected = path.strip_prefix('@').or_else(|| path.strip_prefix("//")).filter(|_| has_versions());
+    let (version, path) = match selected.map(|selected| selected.split_once('/').unwrap_or((selected, ""))) {
+        Some((version, path)) => (Some(version), path),
+        None => (None, path),
+    };
     let decoded = |text: &str| unescaped(text).ok_or_else(|| bad_escape(step));
     let mut options = Vec::new();
     for option in query.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         options.push((decoded(name)?, decoded(value)?));
     }
+    if let Some(version) = version {
+        options.push(("version".to_owned(), decoded(version)?));
+    }
     Ok(Parsed { scheme: scheme.to_ascii_lowercase(), path: decoded(path)?, options })
+}
+
+/// Returns whether a store has versions: its description then has the member `version`.
+fn has_versions(plugin: &StorePlugin) -> bool {
+    // The members of a loaded store are known only after its library was opened.
+    let is_loaded = plugin.describe.is_some();
+    let schema = || plugin.about.configuration_schema(Format::V3);
+    is_loaded || schema().is_some_and(|schema| has_member(&schema, "version"))
+}
+
+fn has_member(schema: &Value, name: &str) -> bool {
+    let members = schema.as_object().and_then(|schema| schema.get("properties")?.as_object());
+    members.is_some_and(|members| members.get(name).is_some())
 }
 
 fn bad_escape(text: &str) -> Invalid {
@@ -242,6 +265,9 @@ mod tests {
         ] {
             registry.register_store(plugin).unwrap();
         }
+        let mut loaded = StorePlugin::new("ice", &["ice"], &refuse).step(&take);
+        loaded.describe = Some(&|_, _| refuse("a description"));
+        registry.register_store(loaded).unwrap();
         registry
     }
 
@@ -265,6 +291,20 @@ mod tests {
             let path = "Some(\"/d/a b\"), []";
             assert_eq!(message("file:///d/a%20b|zip:"), format!("step after file:///d/a%20b ({path})"));
         }
+    }
+
+    #[test]
+    fn a_step_selects_a_version_of_a_store_that_has_versions() {
+        assert_eq!(message("a|ice:"), "step after a (Some(\"a\"), [])");
+        for path in ["", "/", "/b/c"] {
+            for start in ["@", "//"] {
+                let location = format!("s3://b/a|ice:{start}branch.x%2Fy{path}?m=n");
+                let options = r#"[("m", "n"), ("version", "branch.x/y")]"#;
+                assert_eq!(message(&location), format!("step after s3://b/a (None, {options})"));
+            }
+        }
+        assert_eq!(message("a|ice:%40b"), "step after a (Some(\"a\"), [])");
+        assert_eq!(message("a|zip:@b"), "step after a (Some(\"a\"), [])");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Plugins of a registry that open their library when an extension is created.
 
+use std::collections::BTreeSet;
 use std::convert::identity;
+use std::path::Path;
 use std::sync::Arc;
 
 use zarr_spec::extension::{Extension, ExtensionPlace};
@@ -9,7 +11,7 @@ use zarr_spec::host::registry::{DuplicateIdentifier, ExtensionPoint};
 use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::layout::MemoryLayout;
 use zarr_spec::metadata_encoding::MetadataEncoding;
-use zarr_spec::store::{Store, StorePlugin};
+use zarr_spec::store::{Step, Store, StorePlugin};
 use zarr_spec::transformer::StorageTransformer;
 use zarr_spec::{
     About, Codec, CodecError, CodecPlugin, CodecResult, Creation, DataType, DataTypeError, Format,
@@ -187,17 +189,29 @@ impl Lazy {
     }
 
     /// Returns the plugin of a store. The identifiers contain the schemes of its URLs.
+    ///
+    /// A store with one scheme can be a step of URL pipelines: without options, it is opened at the URL with its
+    /// scheme, otherwise from a description.
     fn store(self, identifiers: Identifiers, about: About, origin: Origin) -> StorePlugin {
         let schemes = identifiers.aliases.iter().filter_map(|alias| alias.strip_suffix(':'));
         let schemes: Vec<&'static str> = schemes.collect();
+        let name = identifiers.name.unwrap_or_default();
+        let scheme = <[&str; 1]>::try_from(&*schemes).ok().filter(|[scheme]| !scheme.is_empty());
         let describer = self.clone();
+        let stepper = self.clone();
         let open = move |location: &str| self.opens_stores()?.open(location);
         let describe = move |description: &Value, given: Option<&Arc<dyn Store>>| {
             describer.opens_stores()?.describe(description, given)
         };
-        let name = identifiers.name.unwrap_or_default();
         let mut plugin = StorePlugin::new(name, schemes.leak(), Box::leak(Box::new(open)));
         plugin.describe = Some(Box::leak(Box::new(describe)));
+        if let Some([scheme]) = scheme {
+            let open_step = move |step: &Step<'_>| match described_step(name, step)? {
+                Some(description) => stepper.opens_stores()?.describe(&description, None),
+                None => stepper.opens_stores()?.open(&format!("{scheme}:{}", place_of(step))),
+            };
+            plugin = plugin.step(Box::leak(Box::new(open_step)));
+        }
         plugin.about = about;
         plugin.from(origin)
     }
@@ -208,6 +222,38 @@ impl Lazy {
             _ => Err(Invalid::new(format!("{} does not have this store", self.name))),
         }
     }
+}
+
+/// Returns the location before a step, as a path if it is one.
+fn place_of(step: &Step<'_>) -> String {
+    step.path.and_then(Path::to_str).unwrap_or(step.input).to_owned()
+}
+
+/// Returns the description of a store that is a step with options: `path` is the location before the step, and each
+/// option is a member. An option that occurs several times is a list.
+fn described_step(name: &str, step: &Step<'_>) -> Result<Option<Value>, Invalid> {
+    if step.options.is_empty() {
+        return Ok(None);
+    }
+    let mut members = Object::new();
+    members.insert("type", name);
+    members.insert("path", place_of(step));
+    let names: BTreeSet<&str> = step.options.iter().map(|(name, _)| name.as_str()).collect();
+    for name in names {
+        if members.get(name).is_some() {
+            return Err(Invalid::new(format!(
+                "the step after `{}` cannot have the option `{name}`",
+                step.input
+            )));
+        }
+        let values = step.options.iter().filter(|(other, _)| other == name);
+        let values: Vec<Value> = values.map(|(_, value)| Value::from(value.as_str())).collect();
+        match <[Value; 1]>::try_from(values) {
+            Ok([value]) => members.insert(name, value),
+            Err(values) => members.insert(name, Value::Array(values)),
+        };
+    }
+    Ok(Some(Value::Object(members)))
 }
 
 fn unusable(what: Invalid) -> CodecError {
