@@ -356,6 +356,9 @@ fn docs(run: &mut Run<'_>) -> Result<Outcome, String> {
     finish(command.args(WITH_CPLUSPLUS).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
+/// The manifest of the store that has a workspace of its own.
+const ICECHUNK: &str = "stores/icechunk/Cargo.toml";
+
 /// Checks licences and sources of dependencies, and advisories if their database can be downloaded.
 fn deny(run: &mut Run<'_>) -> Result<Outcome, String> {
     if !run.has("deny") {
@@ -364,6 +367,15 @@ fn deny(run: &mut Run<'_>) -> Result<Outcome, String> {
     let policies = finish(&mut run.cargo(&["deny", "check", "licenses", "bans", "sources"]))?;
     if policies != Outcome::Passed {
         return Ok(policies);
+    }
+    if finish(&mut run.cargo(&["fetch", "--locked", "--manifest-path", ICECHUNK]))? == Outcome::Passed {
+        let check = ["deny", "--manifest-path", ICECHUNK, "check", "licenses", "bans", "sources"];
+        let policies = finish(&mut run.cargo(&check))?;
+        if policies != Outcome::Passed {
+            return Ok(policies);
+        }
+    } else {
+        println!("{ICECHUNK} was not checked: its dependencies cannot be downloaded");
     }
     if finish(&mut run.cargo(&["deny", "fetch", "db"]))? != Outcome::Passed {
         println!("advisories were not checked: their database cannot be downloaded");

@@ -203,6 +203,9 @@ fn read_manifest(file: &Path) -> Result<Table, String> {
 fn member_folders(root: &Path, manifest: &Table) -> Result<Vec<String>, String> {
     let members = manifest.get("workspace").and_then(|workspace| workspace.get("members"));
     let members = members.and_then(Value::as_array).ok_or("the root manifest lists no members")?;
+    let excluded = manifest.get("workspace").and_then(|workspace| workspace.get("exclude"));
+    let excluded = excluded.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let excluded: Vec<&str> = excluded.collect();
     let mut folders = Vec::new();
     for pattern in members.iter().filter_map(Value::as_str) {
         match pattern.strip_suffix("/*") {
@@ -210,6 +213,7 @@ fn member_folders(root: &Path, manifest: &Table) -> Result<Vec<String>, String> 
             None => folders.push(pattern.to_owned()),
         }
     }
+    folders.retain(|folder| !excluded.contains(&folder.as_str()));
     Ok(folders)
 }
 

@@ -502,3 +502,11 @@ submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26
 
 // `conformance/interop/python/known_identifiers.py` prints the table.
 inventory::submit! { KnownIdentifiers::new(include_str!("known.tsv")) }
+
+// Stores of this project that are not features, because they are built on their own.
+inventory::submit! {
+    KnownIdentifiers::new(
+        "store\ticechunk\tthe plugin `icechunk` (crate zarr-store-icechunk)\n\
+         store\ticechunk:\tthe plugin `icechunk` (crate zarr-store-icechunk)",
+    )
+}

@@ -13,6 +13,9 @@ use crate::location::{local_path, readable_location, recognizing};
 /// Maximum number of names in a message.
 const SHOWN_NAMES: usize = 5;
 
+/// The name and the scheme of the store for Icechunk repositories.
+const ICECHUNK: &str = "icechunk";
+
 /// Maximum depth of the search for a hierarchy in nested folders.
 const DEEPEST: usize = 8;
 
@@ -28,6 +31,7 @@ pub(super) fn no_hierarchy(access: &Access, options: OpenOptions) -> Result<Erro
     let location = access.store.location();
     let names = names(access)?;
     let reason = match &names {
+        Some(_) if is_repository(access)? => repository_reason(access, &location),
         Some(names) if names.is_empty() && !exists(&location) => "the folder does not exist".to_owned(),
         Some(names) if !names.is_empty() => {
             let names = names.join(", ");
@@ -55,6 +59,26 @@ pub(super) fn refuse_version_one(access: &Access) -> Result<(), Error> {
             .to_owned(),
     }
     .into())
+}
+
+/// Returns whether a store has the files of an Icechunk repository, in version 1 or 2 of its format.
+fn is_repository(access: &Access) -> Result<bool, Error> {
+    let root = access.store.list_dir(&Prefix::root())?;
+    let has_folder = |name: &str| root.prefixes.iter().any(|prefix| prefix.as_str() == name);
+    let has_info = root.keys.iter().any(|key| key.as_str() == "repo");
+    Ok(has_folder("snapshots/") && (has_info || has_folder("refs/")))
+}
+
+/// Returns the message for an Icechunk repository, which names the store that opens it.
+fn repository_reason(access: &Access, location: &str) -> String {
+    let registry = access.context.registry();
+    let is_here = registry.stores().iter().any(|store| store.name == ICECHUNK);
+    if is_here {
+        let location = readable_location(location);
+        format!("found an Icechunk repository; open it as `{ICECHUNK}:{location}`")
+    } else {
+        format!("found an Icechunk repository; {}", registry.unknown_store(ICECHUNK))
+    }
 }
 
 /// Returns whether a store has documents of generation A of the draft.

@@ -306,10 +306,11 @@ impl Registry {
     /// Returns the error for an unknown type of stores, or an unknown scheme with its `:`.
     #[must_use]
     pub fn unknown_store(&self, identifier: &str) -> Unknown {
+        let elsewhere = || known::known_elsewhere(ExtensionPoint::Store, identifier);
         Unknown {
             point: ExtensionPoint::Store,
             identifier: identifier.to_owned(),
-            known_elsewhere: self.missing_stores.clause(identifier),
+            known_elsewhere: self.missing_stores.clause(identifier).or_else(elsewhere),
             feature: self.missing_stores.feature(identifier),
             similar: similar(identifier, self.stores.iter().map(|store| store.name)),
         }

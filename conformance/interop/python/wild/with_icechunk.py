@@ -22,4 +22,4 @@ def write(index) -> None:
     session.commit("a change")
     read = zarr.open_group(repository.readonly_session("main").store, mode="r")
     assert read["small"][...].tolist() == [1, 20, 3]
-    index.expect_all(store, read)
+    index.expect_all(f"icechunk:{store}", read)

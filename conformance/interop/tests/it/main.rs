@@ -21,6 +21,7 @@ mod fixtures;
 mod formats;
 mod grids;
 mod html_report;
+mod icechunk;
 mod image_codecs;
 mod interrupted;
 mod ledger_draft;

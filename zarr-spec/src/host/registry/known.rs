@@ -6,7 +6,7 @@ use super::ExtensionPoint;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct KnownIdentifiers {
-    /// A line for each identifier: the extension point (`codec` or `data type`), the identifier and its
+    /// A line for each identifier: the extension point (`codec`, `data type` or `store`), the identifier and its
     /// provider, such as "Python package kerchunk 0.2.10", separated by tabs.
     pub table: &'static str,
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
-use zarr_interop::memory;
 use zarr_interop::wild::{WildArray, families, folder};
+use zarr_interop::{memory, with_icechunk};
 use zarr_kit::archive::{
     Checks, CopyProgress, CopyRequest, FindingKind, Level, Settings, digest, plan_copy, verify,
 };
@@ -36,16 +36,13 @@ fn stored_hierarchies_of_other_writers_are_whole() {
     assert!(count > 100, "{count}");
 }
 
-/// Stores that cannot be opened: they do not contain Zarr documents.
-const UNOPENED: &[&str] = &["icechunk"];
-
 /// `verify` finds no damage in the data sets that programs of users wrote, and their copies have the digests of the
 /// originals.
 #[test]
 fn data_in_the_wild_is_whole_and_its_copies_have_its_digest() {
-    let context = Context::linked().unwrap();
+    let Some(context) = with_icechunk() else { return };
     let mut faults = Vec::new();
-    for family in families(&folder()).iter().filter(|family| !UNOPENED.contains(&&*family.name)) {
+    for family in &families(&folder()) {
         let mut locations: Vec<(&str, &str)> = family.arrays.iter().map(WildArray::location).collect();
         locations.sort_unstable();
         locations.dedup();

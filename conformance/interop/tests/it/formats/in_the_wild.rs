@@ -8,7 +8,7 @@ use zarr_conformance::formats::{Expectation, Limits, Outcome, Reader, Stored};
 use zarr_conformance::hex;
 use zarr_interop::environment::{gdal, node_package};
 use zarr_interop::wild::{Family, WildArray, families, folder};
-use zarr_interop::{Forks, Packages, python, skip};
+use zarr_interop::{Forks, Packages, icechunk, python, skip};
 
 use super::{Script, adapters, locked, pinned};
 
@@ -46,8 +46,11 @@ pub(super) fn programs() -> Option<Vec<Program>> {
         skip(&format!("GDAL is {}, not {GDAL}", gdal.1));
         return None;
     }
-    let ours =
-        format!("'{}' {{store}} {{array}} {{out}} --default", env!("CARGO_BIN_EXE_read-with-zarr-kit"));
+    let ours = format!(
+        "'{}' {{store}} {{array}} {{out}} --default --plugin '{}'",
+        env!("CARGO_BIN_EXE_read-with-zarr-kit"),
+        icechunk()?.display()
+    );
     let zarrs = format!("'{}' {{store}} {{array}} {{out}}", env!("CARGO_BIN_EXE_read-with-zarrs"));
     let script = adapters().join("zarrita_read.mjs");
     let node = format!("node '{}' '{}' {{store}} {{array}} {{out}}", script.display(), zarrita.display());
@@ -164,9 +167,16 @@ fn put_table(text: &mut String, programs: &[Program], families: &[Family], attem
 
 /// Lists what this framework refuses, with its messages.
 fn put_refused(text: &mut String, ours: &[Attempt<'_>]) {
-    text.push_str("\n### Refused by zarr-kit\n\n| array | message |\n|---|---|\n");
+    text.push_str("\n### Refused by zarr-kit\n\n");
+    let refused = ours.iter().filter(|attempt| attempt.outcome == Outcome::RefusedValid);
+    let refused: Vec<&Attempt<'_>> = refused.collect();
+    if refused.is_empty() {
+        text.push_str("Nothing.\n");
+        return;
+    }
+    text.push_str("| array | message |\n|---|---|\n");
     let here = folder().display().to_string();
-    for attempt in ours.iter().filter(|attempt| attempt.outcome == Outcome::RefusedValid) {
+    for attempt in refused {
         let note = attempt.note.replace(&format!("{here}/"), "").replace('|', "\\|");
         writeln!(text, "| {} | {note} |", place(attempt)).unwrap();
     }
@@ -194,8 +204,8 @@ Real programs wrote the hierarchies in `conformance/formats/wild`; `conformance/
 versions. A cell counts the arrays whose elements a reader returns as the library of the writer does; the column after
 it counts the arrays that the reader refuses with an error.
 
-This framework reads in its default mode, with the feature `full`. The readers zarr-python have the packages of `readers.txt`
-and `readers-2.txt` in that folder, such as fsspec, imagecodecs and Icechunk. zarrs is built with the features of
-`conformance/interop/Cargo.toml`, and zarrita.js runs under Node.
+This framework reads in its default mode, with the feature `full` and the plugin `icechunk`. The readers zarr-python have
+the packages of `readers.txt` and `readers-2.txt` in that folder, such as fsspec, imagecodecs and Icechunk. zarrs is built
+with the features of `conformance/interop/Cargo.toml`, and zarrita.js runs under Node.
 
 ";

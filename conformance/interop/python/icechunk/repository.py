@@ -1,0 +1,73 @@
+"""Writes and reads repositories with the Python package of Icechunk.
+
+    repository.py write PATH            two commits of `/a`: the first one has the tag `v1` and the branch `dev`
+    repository.py change PATH           commits element 0 of `/a` as -1, and element 0 of the branch `dev` as -2
+    repository.py virtual PATH FOLDER   commits an array `/v` whose chunk is a virtual one in FOLDER/data.bin
+    repository.py read PATH VERSION     prints the elements of all arrays, and the messages of the commits, as JSON
+
+`/a` has 4 elements of `int16` in chunks of 2. VERSION is `branch.NAME` or `tag.NAME`. `write` prints the id of the first
+commit.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import icechunk
+import numpy as np
+import zarr
+
+
+def opened(path: str) -> icechunk.Repository:
+    return icechunk.Repository.open(icechunk.local_filesystem_storage(path))
+
+
+def write(path: str) -> None:
+    repository = icechunk.Repository.create(icechunk.local_filesystem_storage(path))
+    session = repository.writable_session("main")
+    array = zarr.create_group(session.store).create_array("a", shape=(4,), chunks=(2,), dtype="i2")
+    array[:] = [1, 2, 3, 4]
+    first = session.commit("first")
+    repository.create_tag("v1", first)
+    repository.create_branch("dev", first)
+    session = repository.writable_session("main")
+    zarr.open_group(session.store)["a"][:] = [5, 6, 7, 8]
+    session.commit("second")
+    print(json.dumps(first))
+
+
+def change(path: str) -> None:
+    for branch, value in [("main", -1), ("dev", -2)]:
+        session = opened(path).writable_session(branch)
+        zarr.open_group(session.store)["a"][0] = value
+        session.commit("changed by Python")
+
+
+def virtual(path: str, folder: str) -> None:
+    np.arange(5, dtype="<i2").tofile(Path(folder) / "data.bin")
+    prefix = f"file://{folder}/"
+    config = icechunk.RepositoryConfig.default()
+    container = icechunk.VirtualChunkContainer(prefix, icechunk.local_filesystem_store(folder))
+    config.set_virtual_chunk_container(container)
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(path), config)
+    repository.save_config()
+    session = repository.writable_session("main")
+    group = zarr.open_group(session.store)
+    group.create_array("v", shape=(3,), chunks=(3,), dtype="i2", compressors=None)
+    session.store.set_virtual_ref("v/c/0", f"{prefix}data.bin", offset=2, length=6)
+    session.commit("virtual")
+
+
+def read(path: str, version: str) -> None:
+    kind, name = version.split(".", 1)
+    repository = opened(path)
+    session = repository.readonly_session(**{kind: name})
+    group = zarr.open_group(session.store, mode="r")
+    arrays = {f"/{name}": array[...].tolist() for name, array in group.members(max_depth=None)
+              if isinstance(array, zarr.Array)}
+    messages = [snapshot.message for snapshot in repository.ancestry(**{kind: name})]
+    print(json.dumps({"arrays": arrays, "messages": messages}))
+
+
+if __name__ == "__main__":
+    {"write": write, "change": change, "virtual": virtual, "read": read}[sys.argv[1]](*sys.argv[2:])

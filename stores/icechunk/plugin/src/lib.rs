@@ -1,0 +1,5 @@
+//! Exports the Icechunk store over the C ABI.
+
+use zarr_store_icechunk as _;
+
+zarr_plugin::export_plugins!("icechunk");
