@@ -88,6 +88,8 @@ pub use zarr_codec_imagecodecs_delta::ImagecodecsDelta;
 pub use zarr_codec_imagecodecs_packbits::ImagecodecsPackbits;
 #[cfg(feature = "codec-jenkins-lookup3")]
 pub use zarr_codec_jenkins_lookup3::JenkinsLookup3;
+#[cfg(feature = "codec-jpegxl")]
+pub use zarr_codec_jpegxl::Jpegxl;
 #[cfg(feature = "codec-json2")]
 pub use zarr_codec_json2::Json2;
 #[cfg(feature = "codec-lerc")]
@@ -134,6 +136,8 @@ pub use zarr_codec_vlen_bytes::VlenBytes;
 pub use zarr_codec_vlen_ndarray::VlenNdarray;
 #[cfg(feature = "codec-vlen-utf8")]
 pub use zarr_codec_vlen_utf8::VlenUtf8;
+#[cfg(feature = "codec-wavpack")]
+pub use zarr_codec_wavpack::Wavpack;
 #[cfg(feature = "codec-webp")]
 pub use zarr_codec_webp::Webp;
 #[cfg(feature = "codec-zfp")]

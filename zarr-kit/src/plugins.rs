@@ -38,6 +38,8 @@ use zarr_codec_fixedscaleoffset as _;
 use zarr_codec_fletcher32 as _;
 #[cfg(feature = "codec-floatpred")]
 use zarr_codec_floatpred as _;
+#[cfg(feature = "codec-gribberish")]
+use zarr_codec_gribberish as _;
 #[cfg(feature = "codec-gzip")]
 use zarr_codec_gzip as _;
 #[cfg(feature = "codec-imagecodecs-delta")]
@@ -106,6 +108,8 @@ use zarr_codec_vlen_bytes as _;
 use zarr_codec_vlen_ndarray as _;
 #[cfg(feature = "codec-vlen-utf8")]
 use zarr_codec_vlen_utf8 as _;
+#[cfg(feature = "codec-wavpack")]
+use zarr_codec_wavpack as _;
 #[cfg(feature = "codec-webp")]
 use zarr_codec_webp as _;
 #[cfg(feature = "codec-zfp")]

@@ -1,11 +1,15 @@
-//! The `imagecodecs_jpegxl` codec: reads chunks that are JPEG XL images.
+//! The `imagecodecs_jpegxl` codec: stores each chunk as a lossless JPEG XL image, and reads lossy ones.
 //!
-//! Array to bytes, for `uint8`, `uint16` and `float32`; only decodes. A chunk without its dimensions of size 1 has rows
+//! Array to bytes, for `uint8`, `uint16` and `float32`. A chunk without its dimensions of size 1 has rows
 //! and columns (a grey image), only columns, or rows, columns and 2 to 4 samples: grey and another channel; red, green
 //! and blue; or these and another channel. Animations are not read. Lossless images decode to the same elements as in
 //! other programs. The elements of lossy images differ by rounding.
 //!
-//! The dimensions in the image are compared with the chunk before it is decoded, and the memory of the decoder is limited.
+//! Chunks are written without loss, whatever the configuration allows. They have at least two rows and columns, and
+//! integers as samples; with another channel than grey or colors, `uint8`. Other chunks cannot be encoded.
+//!
+//! The encoded size depends on the data. The dimensions in the image are compared with the chunk before it is
+//! decoded, the memory of the decoder is limited, and an image is decoded again before it is stored.
 //!
 //! | member | meaning |
 //! |---|---|
@@ -21,6 +25,7 @@
 //!
 //! Source: `Jpegxl` in imagecodecs; ISO/IEC 18181.
 
+mod encode;
 mod image;
 
 use std::sync::Arc;
@@ -29,9 +34,9 @@ use serde::Deserialize;
 use zarr_plugin_kit::array;
 use zarr_plugin_kit::images::ImageShape;
 use zarr_plugin_kit::numbers::Number;
-use zarr_spec::codec::{ArrayToBytesCodec, CodecResult};
+use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry, CodecResult};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Loss, Output,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Object, Output,
     Representation, Size, Value,
 };
 
@@ -45,32 +50,38 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<JpegxlConfiguration>()
-    .about("Reads chunks that are JPEG XL images.", EXAMPLES)
-    .decodes_only()
+    .about("Stores each chunk as a lossless JPEG XL image, and reads lossy ones.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "imagecodecs_jpegxl", "configuration": {"lossless": true}}"#)
-        .with_data_types(&["uint8", "uint16", "float32"])
+        .with_data_types(&["uint8", "uint16"])
         .with_shape(&[4, 6]),
-    Example::v3(r#"{"name": "imagecodecs_jpegxl", "configuration": {"distance": 1.0}}"#)
-        .with_data_types(&["uint8"])
-        .with_shape(&[1, 4, 6, 3])
-        .with_loss(Loss::Unbounded),
+    Example::v3(r#"{"name": "imagecodecs_jpegxl", "configuration": {"lossless": true, "effort": 3}}"#)
+        .with_data_types(&["uint8", "uint16"])
+        .with_shape(&[1, 4, 6, 3]),
     Example::v2(
         r#"{"id": "imagecodecs_jpegxl", "level": null, "effort": null, "distance": null, "lossless": true,
             "decodingspeed": null, "photometric": null, "bitspersample": null, "planar": null,
             "usecontainer": null, "index": null, "keeporientation": null, "numthreads": null,
             "squeeze": null}"#,
     )
-    .with_data_types(&["uint8", "uint16", "float32"])
+    .with_data_types(&["uint8", "uint16"])
     .with_shape(&[4, 6]),
 ];
 
-/// Reads chunks that are JPEG XL images.
-#[derive(Debug)]
-struct Jpegxl {
+/// Stores each chunk as a lossless JPEG XL image.
+#[derive(Debug, Clone, Default)]
+pub struct Jpegxl {
     squeeze: Option<Value>,
+}
+
+impl From<Jpegxl> for CodecEntry {
+    fn from(_: Jpegxl) -> Self {
+        let mut configuration = Object::new();
+        configuration.insert("lossless", true);
+        Self::new("imagecodecs_jpegxl", configuration)
+    }
 }
 
 /// The properties that the image of a chunk must have.
@@ -113,8 +124,15 @@ impl ArrayToBytesCodec for Jpegxl {
         Ok(Size::Unknown)
     }
 
-    fn encode(&self, _: &ArrayRepresentation, _decoded: &[u8], _encoded: &mut Output<'_>) -> CodecResult {
-        Err(CodecError::decodes_only())
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
+        let expected = self.expected(array)?;
+        let image = encode::encoded(&expected, decoded)?;
+        let mut again = vec![0; expected.count * expected.sample.size()];
+        let is_read = opened(&image, &expected).and_then(|image| rendered(&image, &expected, &mut again));
+        if is_read.is_err() || again != decoded {
+            return Err(CodecError::encode("the image does not preserve the samples"));
+        }
+        Ok(encoded.put(&image)?)
     }
 
     fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {

@@ -1,7 +1,7 @@
 //! `imagecodecs_jpegxl`: images written by imagecodecs, which calls libjxl, and errors.
 
-use zarr_codec_jpegxl as _;
-use zarr_conformance::codecs::{check_damaged, created, decoded, encode};
+use zarr_codec_jpegxl::Jpegxl;
+use zarr_conformance::codecs::{check_damaged, check_lossless, created, decoded, encode};
 use zarr_conformance::types::{FLOAT32, FLOAT64, INT16, Number, UINT8, UINT16};
 use zarr_conformance::{array, hex, native};
 use zarr_spec::{ByteOrder, CodecError, Format};
@@ -151,7 +151,39 @@ fn what_is_not_supported_is_refused() {
         let name = member.split('"').nth(1).unwrap();
         assert!(reason.contains(name), "{reason}");
     }
-    let codec = created(Format::V3, NAME, "", (&[4, 6], UINT8)).unwrap();
-    let result = encode(&codec, &array(&[4, 6], UINT8), &[0; 24]);
-    assert!(matches!(result, Err(CodecError::Unsupported(_))), "{result:?}");
+}
+
+#[test]
+fn chunks_are_stored_without_loss() {
+    for (shape, number) in [
+        (&[2_u64, 2][..], UINT8),
+        (&[4, 6], UINT16),
+        (&[9, 13, 2], UINT8),
+        (&[1, 300, 257, 3], UINT8),
+        (&[270, 33, 3], UINT16),
+        (&[5, 7, 4], UINT8),
+    ] {
+        let size = usize::try_from(shape.iter().product::<u64>()).unwrap() * number.size();
+        let codec = created(Format::V2, NAME, r#"{"distance": 1.0}"#, (shape, number)).unwrap();
+        for step in [0, 1, 37, 255] {
+            let chunk: Vec<u8> = (0..size).map(|place| (place * step / 3).to_le_bytes()[0]).collect();
+            let image = encode(&codec, &array(shape, number), &chunk).unwrap();
+            assert!(decoded(NAME, &image, "", (shape, number)).unwrap() == chunk, "{shape:?} {step}");
+        }
+    }
+    let codec = created(Format::V3, NAME, "", (&[8, 8], UINT8)).unwrap();
+    check_lossless(&codec, &array(&[8, 8], UINT8), &[7; 64]).unwrap();
+    let entry = zarr_spec::codec::CodecEntry::from(Jpegxl::default());
+    assert!(format!("{entry:?}").contains("lossless"), "{entry:?}");
+}
+
+#[test]
+fn chunks_that_are_only_read_cannot_be_encoded() {
+    for (shape, number) in [(&[4_u64, 6][..], FLOAT32), (&[4, 6, 4], UINT16), (&[5], UINT8), (&[6, 1], UINT8)]
+    {
+        let codec = created(Format::V3, NAME, "", (shape, number)).unwrap();
+        let size = usize::try_from(shape.iter().product::<u64>()).unwrap() * number.size();
+        let result = encode(&codec, &array(shape, number), &vec![0; size]);
+        assert!(matches!(result, Err(CodecError::Encode(_))), "{shape:?}: {result:?}");
+    }
 }

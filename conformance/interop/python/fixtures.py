@@ -299,6 +299,9 @@ def of_images() -> Iterator[str]:
     for given in (ramp("|u1"), ramp("<i2"), ramp("<f8"), ramp("<u2", (1, 2, 4, 3))):
         yield by_numcodecs({"id": "imagecodecs_lerc"}, given)
     yield by_numcodecs({"id": "imagecodecs_lerc", "level": 0.5}, ramp("<f4"))
+    for dtype in ("|i1", "|u1", "<i2", "<u2", "<i4", "<f4"):
+        yield by_numcodecs({"id": "imagecodecs_wavpack"}, ramp(dtype))
+    yield by_numcodecs({"id": "imagecodecs_wavpack", "channels": True}, ramp("<i2", (40, 3)))
 
 
 def picture(shape: tuple) -> np.ndarray:

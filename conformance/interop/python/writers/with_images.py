@@ -25,6 +25,8 @@ IMAGES = [
     ("lerc", {"version": 3}, [("<i2", GREY)]),
     ("lerc", {}, [("<i2", (9, 13, 5))]),
     ("lerc", {"level": 0.5}, [("<f4", GREY), ("<f8", (9, 13, 2))]),
+    ("wavpack", {}, [(dtype, GREY) for dtype in ("|i1", "|u1", "<i2", "<u2", "<i4", "<f4")]),
+    ("wavpack", {"channels": True, "level": 4}, [("<i2", (9, 13, 5)), ("<f4", (9, 13, 20))]),
 ]
 
 
