@@ -160,6 +160,9 @@ pub(crate) enum Verb {
     /// The reference file is JSON of version 1. Metadata documents are in it; other values are named by their file or
     /// URL. Values in a zip archive are byte ranges of the archive. Programs that use fsspec read the result, and so
     /// does `reference:FILE`.
+    ///
+    /// With --parquet, the references are in several Parquet files, which programs read when they need them. The
+    /// folder is complete when it has `.zmetadata`, which is written last.
     #[command(after_long_help = examples::REFERENCES)]
     References(References),
     /// Serve the values of a store over HTTP, read-only, until the program is interrupted.

@@ -73,6 +73,7 @@ pub(super) const PACK: &str = "Examples:
 
 pub(super) const REFERENCES: &str = "Examples:
   zarrctl references demo/v3 -o demo.json
+  zarrctl references demo/v2 --parquet demo.parq --record-size 10000
   zarrctl tree reference:demo.json";
 
 #[cfg(feature = "serve")]

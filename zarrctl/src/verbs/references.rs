@@ -1,5 +1,8 @@
 //! `references`: writes references to the stored values of a hierarchy, in the form of kerchunk.
 
+mod parquet;
+pub(crate) mod records;
+
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
@@ -8,6 +11,8 @@ use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, Prefix, Value, json};
 use zarr_kit::stores::ZipStore;
 use zarr_kit::{Format, readable_location};
+
+use parquet::Reference;
 
 use crate::arguments::References;
 use crate::failure::Failure;
@@ -30,6 +35,9 @@ pub(crate) fn run(arguments: &References) -> Result<(), Failure> {
         ));
     }
     let store = &**hierarchy.store();
+    if let Some(folder) = &arguments.parquet {
+        return records::write(store, hierarchy.format(), folder, arguments.record_size);
+    }
     let targets = Targets::of(store)?;
     match arguments.output.as_deref().filter(|file| *file != Path::new("-")) {
         None if io::stdout().is_terminal() => write(store, &targets, BufWriter::new(stdout())),
@@ -59,7 +67,7 @@ fn write(store: &dyn Store, targets: &Targets, mut to: impl Write) -> Result<(),
         let name = Value::from(key.as_str());
         let value = match DOCUMENT_NAMES.contains(&key.name()) {
             true => document(store, key)?,
-            false => targets.reference(key)?,
+            false => targets.reference(key)?.to_json(),
         };
         write!(to, "{separator}\n{name}: {value}")?;
         separator = ",";
@@ -74,6 +82,15 @@ fn document(store: &dyn Store, key: &Key) -> Result<Value, Failure> {
     match str::from_utf8(&value) {
         Ok(text) => Ok(Value::from(text)),
         Err(error) => Err(Failure::fault(format!("`{key}` is not text: {error}"))),
+    }
+}
+
+impl Reference {
+    fn to_json(&self) -> Value {
+        match (self.offset, self.size) {
+            (0, 0) => json!([(&*self.path)]),
+            (offset, size) => json!([(&*self.path), offset, size]),
+        }
     }
 }
 
@@ -104,9 +121,9 @@ impl Targets {
         }
     }
 
-    fn reference(&self, key: &Key) -> Result<Value, Failure> {
+    fn reference(&self, key: &Key) -> Result<Reference, Failure> {
         match self {
-            Self::Folder(folder) => Ok(json!([(format!("{folder}{key}"))])),
+            Self::Folder(folder) => Ok(Reference { path: format!("{folder}{key}"), offset: 0, size: 0 }),
             Self::Archive(path, archive) => {
                 let range = archive.stored_range(key)?.ok_or_else(|| {
                     let reason =
@@ -114,7 +131,7 @@ impl Targets {
                     Failure::fault(format!("`{key}` {reason}"))
                 })?;
                 let size = range.end - range.start;
-                Ok(json!([(&**path), (range.start), size]))
+                Ok(Reference { path: path.clone(), offset: range.start, size })
             }
         }
     }

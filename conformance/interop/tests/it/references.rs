@@ -202,6 +202,63 @@ fn chunks_without_a_reference_in_parquet_files_are_missing() {
     assert!(refused.contains("is not below `file://") && refused.contains("?target=URL"), "{refused}");
 }
 
+/// Files of 2 and of 1000 references to a folder and to an archive, with missing chunks, a file without references,
+/// chunks in folders, and an array without dimensions.
+#[test]
+fn fsspec_and_zarr_python_read_references_of_zarrctl_in_parquet_files() {
+    let Some(written) = &*WRITTEN else { return };
+    let program = zarrctl();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let context = Context::linked().unwrap();
+    let data = at("données");
+    let hierarchy = Hierarchy::create(open(&data).unwrap(), &context, Format::V2).unwrap();
+    let builder = ArrayBuilder::new(vec![10, 7], "int32").chunks([4, 3]);
+    hierarchy.create_array("/g/a", &builder).unwrap().write_values(&Selection::All, &elements()).unwrap();
+    let nested = hierarchy.create_array("/g/n", &builder.clone().separator("/")).unwrap();
+    let part = Selection::parse("8:10,0:7", nested.shape()).unwrap();
+    nested.write_values(&part, &elements()[..14]).unwrap();
+    let scalar = ArrayBuilder::new(Vec::new(), "float64");
+    hierarchy.create_array("/s", &scalar).unwrap().write_values(&Selection::All, &[1.5_f64]).unwrap();
+    let archive = at("data.zip");
+    assert!(Command::new(&program).args(["pack", &data, &archive]).status().unwrap().success());
+    for (name, source, size) in
+        [("a", &data, "2"), ("b", &data, "1000"), ("c", &archive, "5"), ("d", &archive, "1000")]
+    {
+        let refs = at(&format!("{name}.parq"));
+        references(&program, &[source, "--parquet", &refs, "--record-size", size]);
+        assert_eq!(Path::new(&refs).join("g/n/refs.0.parq").exists(), size != "2" && size != "5");
+        let again = Command::new(&program).args(["references", source, "--parquet", &refs]).output().unwrap();
+        assert!(!again.status.success());
+        for path in ["g/a", "g/n"] {
+            let theirs = written.script(&["read".as_ref(), refs.as_ref(), path.as_ref()]);
+            let ours = Hierarchy::open(open(&format!("reference:{refs}")).unwrap(), &context).unwrap();
+            let ours = ours.array(format!("/{path}")).unwrap().read_values::<i32>(&Selection::All).unwrap();
+            let rows: Vec<_> = ours.chunks(7).map(<[i32]>::to_vec).collect();
+            assert_eq!(serde_json::from_str::<Value>(&theirs).unwrap(), json!(rows), "{refs} {path}");
+            let stored = hierarchy.array(format!("/{path}")).unwrap();
+            assert_eq!(stored.read_values::<i32>(&Selection::All).unwrap(), ours);
+        }
+        let store = open(&format!("reference:{refs}")).unwrap();
+        assert_eq!(without_escapes(values(&*store)), without_escapes(written.values(&refs)), "{refs}");
+        assert_eq!(
+            Hierarchy::open(store, &context)
+                .unwrap()
+                .array("/s")
+                .unwrap()
+                .read_values::<f64>(&Selection::All)
+                .unwrap(),
+            [1.5]
+        );
+    }
+    let v3 = at("v3");
+    let hierarchy = Hierarchy::create(open(&v3).unwrap(), &context, Format::V3).unwrap();
+    hierarchy.create_array("/a", &ArrayBuilder::new(vec![1], "uint8")).unwrap();
+    let refused =
+        Command::new(&program).args(["references", &v3, "--parquet", &at("v3.parq")]).output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("describe v2"), "{refused:?}");
+}
+
 /// The engine writes the hierarchies to a folder whose name must be escaped in URLs, and to an archive.
 #[test]
 fn zarr_python_reads_references_of_zarrctl() {
