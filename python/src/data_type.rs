@@ -77,8 +77,11 @@ fn failed(error: &DataTypeError) -> PyErr {
     raise(class, &error.to_string())
 }
 
-/// Describes a data type: `name`, `size` in bytes or `None`, `has_byte_order`, `fields` or `None`, and `optional`, the
-/// type of present elements, or `None`.
+/// The data type of arrays of variable length.
+const RAGGED: &str = "vlen-ndarray";
+
+/// Describes a data type: `name`, `size` in bytes or `None`, `has_byte_order`, `fields` or `None`, `optional`, the type
+/// of present elements, or `None`, and `items`, the type and the shape of the items of a list, or `None`.
 pub(crate) fn description<'py>(py: Python<'py>, data_type: &dyn DataType) -> PyResult<Bound<'py, PyDict>> {
     let members = PyDict::new(py);
     members.set_item("name", data_type.name())?;
@@ -86,6 +89,7 @@ pub(crate) fn description<'py>(py: Python<'py>, data_type: &dyn DataType) -> PyR
     members.set_item("has_byte_order", has_byte_order(data_type))?;
     let optional = data_type.optional().map(|present| description(py, &**present)).transpose()?;
     members.set_item("optional", optional)?;
+    members.set_item("items", items(py, data_type)?)?;
     let Some(fields) = data_type.fields() else {
         members.set_item("fields", py.None())?;
         return Ok(members);
@@ -101,6 +105,18 @@ pub(crate) fn description<'py>(py: Python<'py>, data_type: &dyn DataType) -> PyR
     }
     members.set_item("fields", list)?;
     Ok(members)
+}
+
+/// Describes the items of elements that are arrays of variable length: `data_type` and `shape`.
+fn items<'py>(py: Python<'py>, data_type: &dyn DataType) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Ok(document) = data_type.document(Format::V3, &ByteOrder::Little) else { return Ok(None) };
+    let member = |name| document.configuration.as_object().and_then(|object| object.get(name));
+    let Some(inner) = member("dtype").filter(|_| document.identifier == RAGGED) else { return Ok(None) };
+    let shape = member("inner_shape").and_then(Value::as_array).unwrap_or_default();
+    let entry = PyDict::new(py);
+    entry.set_item("data_type", description(py, &*DataTypeHandle::open(&inner.to_string())?.data_type)?)?;
+    entry.set_item("shape", shape.iter().filter_map(Value::as_u64).collect::<Vec<_>>())?;
+    Ok(Some(entry))
 }
 
 fn has_byte_order(data_type: &dyn DataType) -> bool {

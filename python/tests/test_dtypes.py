@@ -1,12 +1,16 @@
 """Every data type has a data type of NumPy."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
+import numcodecs
 import numpy as np
 import pytest
 
 import zarr_kit
+from zarr_kit.errors import ElementsError
 
 ML_DTYPES = [
     "bfloat16",
@@ -119,6 +123,44 @@ def test_optional_elements_are_masked(inner: str, codec: str, values: list[Any])
     assert result.compressed().tolist() == [values[0], values[2]]
     array[1:3] = np.array([None, values[1]], dtype=object)
     assert array[...].tolist() == [values[0], None, values[1], None]
+
+
+def test_arrays_of_variable_length_are_read_as_numcodecs_wrote_them(tmp_path: Path) -> None:
+    codec = numcodecs.VLenArray(dtype=">i4")
+    chunk = np.empty(3, dtype=object)
+    for position, numbers in enumerate([[1, 2, 3], [], [-4]]):
+        chunk[position] = np.array(numbers, dtype=">i4")
+    metadata = {"zarr_format": 2, "shape": [5], "chunks": [3], "dtype": "|O", "order": "C", "fill_value": 0}
+    document = metadata | {"filters": [codec.get_config()], "compressor": None}
+    (tmp_path / ".zarray").write_text(json.dumps(document))
+    (tmp_path / "0").write_bytes(codec.encode(chunk))
+    array = zarr_kit.open_array(tmp_path, mode="r+")
+    assert array.dtype == np.dtype(object)
+    assert [element.tolist() for element in array[...]] == [[1, 2, 3], [], [-4], [], []]
+    assert array[0].dtype == np.dtype("i4")
+    array[3] = np.array([7, 8])
+    array[1:3] = [np.array([5]), np.array([6, 7])]
+    encoded = [codec.decode((tmp_path / name).read_bytes()) for name in ("0", "1")]
+    assert [element.tolist() for element in encoded[0]] == [[1, 2, 3], [5], [6, 7]]
+    assert encoded[1][0].tolist() == [7, 8]
+    with pytest.raises(ElementsError, match="expected items of shape"):
+        array[0] = np.zeros((2, 2))
+
+
+def test_arrays_of_variable_length_have_items_of_fixed_shape() -> None:
+    configuration = {"dtype": "float32", "inner_shape": [2]}
+    array = zarr_kit.create_array(
+        "memory:",
+        shape=(3,),
+        dtype={"name": "vlen-ndarray", "configuration": configuration},
+        serializer={"name": "vlen-ndarray"},
+        fill_value=[],
+    )
+    array[:2] = [np.array([[1, 2], [3, 4]]), np.array([[5, 6]])]
+    assert [element.shape for element in array[...]] == [(2, 2), (1, 2), (0, 2)]
+    assert array[0].tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(ElementsError, match="shape"):
+        array[2] = np.zeros((1, 3))
 
 
 def test_big_endian_arrays_are_native_in_memory() -> None:

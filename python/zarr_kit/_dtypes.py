@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zarr_kit import _engine
 from zarr_kit.errors import ElementsError
 
-type Kind = Literal["fixed", "string", "bytes", "json", "optional"]
+type Kind = Literal["fixed", "string", "bytes", "json", "optional", "arrays"]
 
 _CORE = frozenset(
     {"bool", "float16", "float32", "float64", "complex64", "complex128"}
@@ -56,6 +56,7 @@ class ElementType:
     dtype: np.dtype[Any]
     kind: Kind = "fixed"
     present: "ElementType | None" = None
+    items: np.dtype[Any] | None = None
 
     @property
     def is_fixed(self) -> bool:
@@ -84,6 +85,8 @@ class ElementType:
         """Convert a value to an array of this data type, like an assignment in NumPy."""
         if self.kind == "optional":
             return self._optional_array(value)
+        if self.items is not None:
+            return _array_of_arrays(value)
         if self.dtype.kind == "O":
             return _object_array(value)
         try:
@@ -106,6 +109,8 @@ class ElementType:
             return [data[start : start + size] for start in range(0, len(data), size)]
         if self.kind == "json":
             return [json.dumps(item) for item in elements]
+        if self.items is not None:
+            return [self._item_bytes(element) for element in elements]
         items: list[Any] = elements.tolist()
         return items
 
@@ -125,7 +130,10 @@ class ElementType:
             return np.array(elements, dtype=self.dtype)
         result = np.empty(len(elements), dtype=object)
         for position, element in enumerate(elements):
-            result[position] = json.loads(element) if self.kind == "json" else element
+            if self.items is not None:
+                result[position] = _items(element, self.items)
+            else:
+                result[position] = json.loads(element) if self.kind == "json" else element
         return result
 
     def from_present(self, elements: list[bytes]) -> NDArray[Any]:
@@ -133,6 +141,20 @@ class ElementType:
         if self.is_fixed:
             return fixed_elements(b"".join(elements), self.dtype, (len(elements),))
         return self.from_list([element.decode() if self.kind == "string" else element for element in elements])
+
+    def _item_bytes(self, element: Any) -> bytes:
+        """Return the bytes of an element that is an array of items, the first dimension of which is variable."""
+        assert self.items is not None
+        shape = self.items.shape
+        try:
+            array = np.asarray(element, dtype=self.items.base)
+        except (TypeError, ValueError) as error:
+            raise ElementsError(f"an element cannot be converted to an array of {self.items.base}: {error}") from error
+        if array.size == 0:
+            return b""
+        if array.ndim != 1 + len(shape) or array.shape[1:] != shape:
+            raise ElementsError(f"an element is an array of shape {array.shape}; expected items of shape {shape}")
+        return array.tobytes()
 
     def _optional_array(self, value: Any) -> NDArray[Any]:
         if isinstance(value, np.ma.MaskedArray):
@@ -156,6 +178,9 @@ def element_type(description: Mapping[str, Any]) -> ElementType:
             raise ElementsError(f"data type {name}: NumPy has no data type for nested optional elements")
         dtype = np.dtype(object) if present.kind == "string" else present.dtype
         return ElementType(name, dtype, "optional", present)
+    if (items := description["items"]) is not None:
+        item = np.dtype((_fixed_dtype(items["data_type"]), tuple(items["shape"])))
+        return ElementType(name, np.dtype(object), "arrays", items=item)
     if description["size"] is None:
         kind, dtype = _VARIABLE.get(name, ("bytes", np.dtype(object)))
         return ElementType(name, dtype, kind)
@@ -267,6 +292,23 @@ def _object_array(value: Any) -> NDArray[Any]:
     if isinstance(value, (bytes, str, dict)):
         return _as_object(value)
     return np.asarray(value, dtype=object)
+
+
+def _items(element: bytes, item: np.dtype[Any]) -> NDArray[Any]:
+    """Return a copy of an element that is an array of items."""
+    return np.frombuffer(element, item.base).reshape(-1, *item.shape).copy()
+
+
+def _array_of_arrays(value: Any) -> NDArray[Any]:
+    """Return an array of objects as it is, a list as an array of elements, and an array of numbers as one element."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        return value
+    if isinstance(value, list | tuple) and not all(np.ndim(element) == 0 for element in value):
+        elements = np.empty(len(value), dtype=object)
+        for position, element in enumerate(value):
+            elements[position] = np.asarray(element)
+        return elements
+    return _as_object(np.asarray(value))
 
 
 def _as_object(value: Any) -> NDArray[Any]:
