@@ -9,6 +9,10 @@ import tensorstore as ts
 from runner import checksum, checksum_of_lines, timed
 
 
+# The drivers for the documents of arrays.
+DRIVERS = {"zarr.json": "zarr3", ".zarray": "zarr", "attributes.json": "n5"}
+
+
 class Program:
     def __init__(self, _name, threads):
         self.version = importlib.metadata.version("tensorstore")
@@ -53,7 +57,7 @@ class Program:
     def open(self, case, write=False):
         name, _ = case.document
         spec = {
-            "driver": "zarr3" if name == "zarr.json" else "zarr",
+            "driver": DRIVERS[name],
             "kvstore": self.location(case, "array/"),
             "recheck_cached_data": False,
             "recheck_cached_metadata": False,

@@ -39,6 +39,10 @@ class Program:
         zarr.config.set(settings)
 
     def prepare(self, case):
+        if case.document and "imagecodecs_" in case.document[1]:
+            import imagecodecs.numcodecs  # Not required for other cases.
+
+            imagecodecs.numcodecs.register_codecs(verbose=False)
         operation = getattr(self, "do_" + case.operation.replace("-", "_"))
         if case.operation == "write":
             source = case.source()

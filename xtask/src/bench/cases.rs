@@ -195,12 +195,41 @@ fn kinds(sizes: Sizes) -> Vec<Case> {
         cases.push(Case { floor: decode, ..Case::new(&dataset, "read", &format!("{title}, read")) });
         cases.push(Case { floor: encode, ..Case::new(&dataset, "write", &format!("{title}, write")) });
     }
+    cases.extend(of_formats(sizes));
     cases.push(Case::new(&datasets::sparse(sizes), "read", "sparse, one chunk in a hundred is stored, read"));
     let strings = datasets::strings(sizes);
     for (operation, direction) in [("read", "decode"), ("write", "encode")] {
         let floor = codec_floor(&strings, direction);
         cases.push(Case { floor, ..Case::new(&strings, operation, &format!("strings, {operation}")) });
     }
+    cases
+}
+
+/// Returns cases with chunks that are images, and an N5 container.
+fn of_formats(sizes: Sizes) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let images = [
+        ("png", "PNG images", json!({"id": "imagecodecs_png"}), true),
+        ("jpegxl", "lossless JPEG XL images", json!({"id": "imagecodecs_jpegxl", "lossless": true}), true),
+        ("jpegls", "lossless JPEG-LS images", json!({"id": "imagecodecs_jpegls"}), false),
+        (
+            "jpeg2k",
+            "lossless JPEG 2000 images",
+            json!({"id": "imagecodecs_jpeg2k", "reversible": true}),
+            false,
+        ),
+        ("lerc", "LERC images", json!({"id": "imagecodecs_lerc"}), true),
+    ];
+    for (name, title, codec, is_written) in images {
+        let dataset = datasets::images(sizes, name, codec);
+        cases.push(Case::new(&dataset, "read", &format!("{title}, read")));
+        if is_written {
+            cases.push(Case::new(&dataset, "write", &format!("{title}, write")));
+        }
+    }
+    let n5 = datasets::n5(sizes);
+    cases.push(Case::new(&n5, "read", "N5, gzip 5, read"));
+    cases.push(Case::new(&n5, "write", "N5, gzip 5, write"));
     cases
 }
 

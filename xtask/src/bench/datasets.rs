@@ -267,6 +267,46 @@ pub(crate) fn version_2(sizes: Sizes, is_delta: bool) -> Dataset {
     }
 }
 
+/// Returns an array in version 2 whose chunks are images, which a codec of imagecodecs stores.
+pub(crate) fn images(sizes: Sizes, name: &'static str, codec: Value) -> Dataset {
+    let shape = vec![sizes.length(64), sizes.length(1024), sizes.length(1024)];
+    let chunks = vec![1, shape[1], shape[2]];
+    Dataset {
+        name,
+        data: uint16(&shape),
+        data_type: "uint16",
+        item: 2,
+        document: v2(&shape, &chunks, codec, Value::Null),
+        codec: None,
+        shape,
+        chunks,
+        repeats: 1,
+    }
+}
+
+/// Returns an array in an N5 container.
+pub(crate) fn n5(sizes: Sizes) -> Dataset {
+    let shape = sizes.cube(512);
+    let chunks = sizes.cube(128);
+    let document = json!({
+        "dimensions": shape,
+        "blockSize": chunks,
+        "dataType": "uint16",
+        "compression": {"type": "gzip", "level": 5, "useZlib": false},
+    });
+    Dataset {
+        name: "n5",
+        data: uint16(&shape),
+        data_type: "uint16",
+        item: 2,
+        document: Some(("attributes.json", document)),
+        codec: None,
+        shape,
+        chunks,
+        repeats: 1,
+    }
+}
+
 /// Returns an array that stores one in a hundred chunks.
 pub(crate) fn sparse(sizes: Sizes) -> Dataset {
     let shape = sizes.cube(512);
@@ -430,6 +470,7 @@ impl Dataset {
     pub(crate) fn group(&self) -> (&'static str, Value) {
         match self.document {
             Some((".zarray", _)) => (".zgroup", json!({"zarr_format": 2})),
+            Some(("attributes.json", _)) => ("attributes.json", json!({"n5": "4.0.0"})),
             _ => ("zarr.json", json!({"zarr_format": 3, "node_type": "group", "attributes": {}})),
         }
     }

@@ -86,6 +86,10 @@ fn store(case: &Case, below: &str, context: &Context) -> Result<Arc<dyn Store>, 
 
 /// Opens the array in the given format. The runners of the other programs also get the format.
 fn open(case: &Case, context: &Context) -> Result<Array, Failure> {
+    if case.array_folder().join("attributes.json").exists() {
+        let container = open_store(context.registry(), &format!("n5:{}", case.folder.display()))?;
+        return Ok(Hierarchy::open(container, context)?.array("/array")?);
+    }
     let is_v2 = case.array_folder().join(".zarray").exists();
     let format = if is_v2 { Format::V2 } else { Format::V3 };
     let options = OpenOptions::new().format(format);
