@@ -2,9 +2,13 @@
 
 use zarr_kit::json::{ParseOptions, parse as parse_json};
 use zarr_kit::spec::data_type::{FillContext, Kind};
-use zarr_kit::spec::{DataType, Format, Number, Reading, Value};
+use zarr_kit::spec::{ByteOrder, DataType, Format, Number, Reading, Value};
 
+use super::element::to_json;
 use super::moment;
+
+/// Floats that are not numbers in JSON.
+const NOT_FINITE: [&str; 3] = ["Infinity", "-Infinity", "NaN"];
 
 /// The prefix of names of times.
 const TIME: &str = "numpy.datetime64[";
@@ -78,7 +82,44 @@ fn element(data_type: &dyn DataType, value: &Value) -> Result<Vec<u8>, String> {
         let text = error.to_string();
         text.strip_prefix("invalid fill value: ").unwrap_or(&text).to_owned()
     };
-    element.map(|element| element.bytes().to_vec()).map_err(message)
+    let bytes = element.map(|element| element.bytes().to_vec()).map_err(message)?;
+    check_range(data_type, value, &bytes)?;
+    Ok(bytes)
+}
+
+/// Checks that no finite number in `value` has become infinite or NaN in `element`, which was made from it.
+///
+/// # Errors
+///
+/// A message with the number and the data type.
+pub(crate) fn check_range(data_type: &dyn DataType, value: &Value, element: &[u8]) -> Result<(), String> {
+    // An element that cannot be printed has no numbers.
+    let Ok(printed) = to_json(data_type, element, &ByteOrder::Little) else { return Ok(()) };
+    match overflow(value, &printed) {
+        Some(number) => Err(format!("{number} is out of range for {}", data_type.name())),
+        None => Ok(()),
+    }
+}
+
+/// Returns the first finite number in `given` that is not finite in `stored`.
+fn overflow<'g>(given: &'g Value, stored: &Value) -> Option<&'g Value> {
+    match (given, stored) {
+        (Value::Array(given), Value::Array(stored)) => {
+            given.iter().zip(stored).find_map(|(given, stored)| overflow(given, stored))
+        }
+        (Value::Object(given), Value::Object(stored)) => {
+            given.iter().find_map(|(name, given)| overflow(given, stored.get(name)?))
+        }
+        (given, Value::String(stored)) => {
+            let is_number = match given {
+                Value::Number(_) => true,
+                Value::String(text) => text.parse().is_ok_and(f64::is_finite),
+                _ => false,
+            };
+            (is_number && NOT_FINITE.contains(&stored.as_str())).then_some(given)
+        }
+        _ => None,
+    }
 }
 
 fn size_of(name: &str, prefix: &str) -> Option<usize> {

@@ -8,6 +8,7 @@ use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Mode, Node, Orde
 
 use crate::arguments::{Create, Reading as ReadingOptions};
 use crate::failure::Failure;
+use crate::forms::cell;
 use crate::hints::{self, Before};
 use crate::opening::{self, context, existing_format};
 use crate::similar;
@@ -31,6 +32,7 @@ pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
     let store = arguments.store.clone();
     let path = arguments.path.clone();
     let dtype = arguments.dtype.clone();
+    let fill = arguments.fill.clone();
     let new = new_node(arguments, format)?;
     // A trial in memory finds errors before the hierarchy is created.
     let memory = open_store(context.registry(), "memory:")?;
@@ -39,6 +41,11 @@ pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
         None => Hierarchy::create(memory, &context, format)?,
     };
     new.create(&tried, &path).map_err(|error| with_data_type_hint(error, dtype.as_ref()))?;
+    if let (NewNode::Array(_), Some(fill)) = (&new, fill) {
+        let array = tried.array(path.as_str())?;
+        let checked = cell::check_range(&**array.data_type(), &fill, array.fill_value().bytes());
+        checked.map_err(|what| Failure::fault(format!("--fill: {what}")))?;
+    }
     let hierarchy = match &entry_point {
         Some(entry_point) => opening::create_draft(&store, &context, entry_point)?,
         None => opening::create(&store, &context, Some(format), format)?,

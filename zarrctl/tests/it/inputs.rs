@@ -33,6 +33,56 @@ fn json(store: &str, path: &str) -> String {
     json.lines().map(str::trim_start).collect::<Vec<_>>().join(" ")
 }
 
+/// Numbers that a type of floats cannot hold would become infinite, or NaN.
+#[test]
+fn numbers_that_would_become_infinite_are_refused() {
+    let place = Place::new();
+    let store = place.at("store");
+    let types = [
+        ("float16", "70000", "70000"),
+        ("float32", "1e40", "1e40"),
+        ("float32", "-1e40", "-1e40"),
+        ("float64", "1e400", "1e400"),
+        ("bfloat16", "1e39", "1e39"),
+        ("float8_e4m3", "1000", "1000"),
+        ("float8_e4m3fn", "1e6", "1e6"),
+        ("float8_e5m2", "1e6", "1e6"),
+        ("float8_e4m3fnuz", "1e6", "1e6"),
+        ("float4_e2m1fn", "7", "7"),
+        ("complex64", "[0,1e40]", "1e40"),
+        ("complex64", r#"["1e40","0"]"#, "1e40"),
+        ("complex128", "[1e400,0]", "1e400"),
+    ];
+    for (number, (dtype, value, wrong)) in types.into_iter().enumerate() {
+        let path = format!("/a{number}");
+        let array = ["--shape", "2", "--chunks", "2", "--dtype", dtype];
+        let fill = format!("--fill={value}");
+        let message = refused(&[&["create", &store, "/fill", &fill][..], &array].concat(), 1);
+        assert!(!place.path("store/fill").exists() && message.contains(wrong), "{message}");
+        bytes(&[&["create", &store, &path][..], &array].concat());
+        let message = refused(&["put", &store, &path, "--value", value], 1);
+        assert!(message.starts_with("error: --value: ") && message.contains(dtype), "{message}");
+        assert!(message.contains(wrong), "{message}");
+        let table = place.file("table.csv", format!("0\n\"{}\"\n", value.replace('"', "\"\"")).as_bytes());
+        let message = refused(&["put", &store, &path, &table], 1);
+        assert!(message.contains("line 1") || message.contains("line 2, column 1: "), "{message}");
+        assert!(message.contains(dtype), "{message}");
+        assert_eq!(place.files(&format!("store{path}")), ["zarr.json"]);
+    }
+    let array = ["--shape", "2", "--dtype", "float32", "--format", "v2", "--fill", "1e40"];
+    let message = refused(&[&["create", &place.at("v2"), "/a"][..], &array].concat(), 1);
+    assert_eq!(message, "error: --fill: 1e40 is out of range for float32\n");
+    let message = refused(&["put", &store, "/a1", "--value", "1e40"], 1);
+    assert_eq!(message, "error: --value: 1e40 is out of range for float32\n");
+    for value in ["Infinity", "-inf", "nan", "3.4028235e38"] {
+        bytes(&["put", &store, "/a1", "--value", value]);
+    }
+    let wide = npy("'<f8'", "(2,)", &[0_f64, 1e40].map(f64::to_le_bytes).concat());
+    let wide = place.file("wide.npy", &wide);
+    let message = refused(&["put", &store, "/a1", &wide, "--cast"], 1);
+    assert!(message.contains("is not an element of float32"), "{message}");
+}
+
 #[test]
 fn one_value_fills_a_selection() {
     let place = Place::new();
