@@ -7,6 +7,8 @@ use zarr_kit::spec::{Object, Value};
 
 use calendar::{Calendar, DAY, Date};
 
+use crate::decoded::short;
+
 /// The units of times, such as `days since 2001-01-01`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TimeUnits {
@@ -21,6 +23,17 @@ pub(crate) struct TimeUnits {
 const LONGEST: usize = 40;
 
 impl TimeUnits {
+    /// Formats a span of time that is a number of these units: `1.5 days`.
+    pub(crate) fn span(&self, count: f64) -> String {
+        const UNITS: [(f64, &str); 4] =
+            [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "seconds")];
+        let name = UNITS.iter().find(|(seconds, _)| *seconds == self.seconds).map(|(_, name)| name);
+        match name {
+            Some(name) => format!("{} {name}", short(count)),
+            None => format!("{} seconds", short(count * self.seconds)),
+        }
+    }
+
     /// Returns the units in the attributes of an array, or of the NumPy data type.
     pub(crate) fn of(array: &Array) -> Option<Self> {
         let text = |name: &str| array.attributes().get(name).and_then(Value::as_str);
@@ -190,6 +203,9 @@ mod tests {
     #[test]
     fn partial_dates_have_a_beginning_and_an_end() {
         let time = TimeUnits::parse("days since 2001-01-01", "standard").unwrap();
+        assert_eq!(time.span(1.5), "1.5 days");
+        let weeks = TimeUnits { seconds: 604_800.0, ..time };
+        assert_eq!(weeks.span(2.0), "1209600 seconds");
         assert_eq!(time.bounds("2001-02"), Some((31.0, 59.0)));
         assert_eq!(time.bounds("2001"), Some((0.0, 365.0)));
         assert_eq!(time.bounds("2001-12"), Some((334.0, 365.0)));

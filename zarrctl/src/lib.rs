@@ -14,6 +14,7 @@ mod demo;
 mod describe;
 mod durable;
 mod failure;
+mod files;
 mod forms;
 mod hints;
 mod interrupt;

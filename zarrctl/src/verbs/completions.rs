@@ -12,6 +12,7 @@ use zarr_kit::spec::{printable, printable_path};
 
 use crate::arguments::{Arguments, Reading};
 use crate::failure::Failure;
+use crate::files::write_file;
 use crate::manual;
 use crate::opening::open;
 use crate::printer::stdout;
@@ -99,7 +100,7 @@ pub(crate) fn manual(folder: &Path) -> Result<(), Failure> {
     let at = |error: io::Error| Failure::Io(error).while_at(&format!("writing `{}`", printable_path(folder)));
     fs::create_dir_all(folder).map_err(at)?;
     let pages = manual::pages(Arguments::command());
-    pages.iter().try_for_each(|page| fs::write(folder.join(&page.file), &page.text)).map_err(at)?;
+    pages.iter().try_for_each(|page| write_file(&folder.join(&page.file), page.text.as_bytes()))?;
     let pages = counted(pages.len(), "man page", "man pages");
     terminal::summary(&format!("wrote {pages} to {}", printable_path(folder)));
     Ok(())

@@ -7,6 +7,7 @@ use zarr_kit::{Context, Hierarchy, json};
 
 use crate::arguments::Digest;
 use crate::failure::Failure;
+use crate::files::write_file;
 use crate::hints;
 use crate::opening::{context, open_documents};
 use crate::printer::{stdout, write_json};
@@ -34,8 +35,7 @@ pub(crate) fn run(arguments: &Digest) -> Result<(), Failure> {
     let document = manifest.to_json();
     if let Some(file) = &arguments.manifest {
         let text = json::to_vec_pretty(&document)?;
-        let written = std::fs::write(file, [&text[..], b"\n"].concat());
-        written.map_err(|error| Failure::Io(error).while_at(&format!("writing `{}`", file.display())))?;
+        write_file(file, &[&text[..], b"\n"].concat())?;
     }
     match arguments.json {
         true => write_json(&document, &mut stdout()),

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use zarr_kit::json::counted;
@@ -14,8 +14,8 @@ use crate::blocks::{Blocks, Layout};
 use crate::cf::Decoding;
 use crate::decoded::{Decoder, decoded_texts};
 use crate::describe::{self, stored_order};
-use crate::durable;
 use crate::failure::Failure;
+use crate::files::to_file;
 use crate::forms::Writer;
 use crate::forms::csv::CsvWriter;
 use crate::forms::json::JsonWriter;
@@ -23,7 +23,7 @@ use crate::forms::npy::NpyWriter;
 use crate::forms::raw::{RawWriter, little_endian};
 use crate::forms::summary::{summarise, summarise_as};
 use crate::hints;
-use crate::interrupt::{self, Left, Temporary};
+use crate::interrupt::{self, Left};
 use crate::labels;
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::{note, stdout};
@@ -201,50 +201,6 @@ fn writer(
         Form::Json => Box::new(JsonWriter::new(shape, stored_order(array.codecs())).with_decoder(decoder)),
         Form::Csv => Box::new(CsvWriter::new(&**array.data_type(), shape)?.with_decoder(decoder)),
     })
-}
-
-/// Writes to a temporary file and renames it, so that the target is never incomplete.
-///
-/// Replaces the target of a symbolic link, not the link. An existing file keeps its permissions.
-fn to_file(file: &Path, write: impl FnOnce(File) -> Result<(), Failure>) -> Result<(), Failure> {
-    let file = &replaced_file(file)?;
-    let nameless =
-        || Failure::fault(format!("writing `{}`: the path does not end in a file name", file.display()));
-    let mut name = file.file_name().ok_or_else(nameless)?.to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = file.with_file_name(name);
-    let _removed = Temporary::new(&part);
-    let written = create_like(&part, file).map_err(Failure::from).and_then(write);
-    let written = written.and_then(|()| {
-        let _writing = interrupt::writing();
-        durable::sync_contents(&part)?;
-        std::fs::rename(&part, file)?;
-        Ok(durable::sync_name(file)?)
-    });
-    if written.is_err() {
-        // The first error is more important than an error from removing the file.
-        let _left = std::fs::remove_file(&part);
-    }
-    written
-}
-
-/// Returns the file at the end of symbolic links.
-fn replaced_file(file: &Path) -> Result<PathBuf, Failure> {
-    if !file.is_symlink() {
-        return Ok(file.to_owned());
-    }
-    file.canonicalize().map_err(|error| Failure::fault(format!("writing `{}`: {error}", file.display())))
-}
-
-/// Creates `part` with the permissions of `file`, if `file` exists.
-fn create_like(part: &Path, file: &Path) -> std::io::Result<File> {
-    let created = File::create(part)?;
-    match file.metadata() {
-        Ok(metadata) => created.set_permissions(metadata.permissions())?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
-    }
-    Ok(created)
 }
 
 /// Writes a header, then the elements at their positions in the file. Reads each chunk once.

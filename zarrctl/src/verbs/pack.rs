@@ -4,6 +4,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use zarr_kit::json::counted;
+use zarr_kit::spec::store::StoreError;
 use zarr_kit::spec::{Prefix, json, printable_path};
 use zarr_kit::stores::{Packed, pack};
 use zarr_kit::{Format, Node, NodePath};
@@ -15,6 +16,9 @@ use crate::interrupt::{self, Left, Temporary};
 use crate::opening::{self, open_documents};
 use crate::terminal::{self, Progress, size};
 use crate::verbs::copy::folder;
+
+/// The operation in errors of writing to the archive.
+const PACKING: &str = "packing";
 
 /// The prefix of incomplete files, which filesystem stores do not list.
 pub(crate) const TEMPORARY: &str = ".zarr-tmp-";
@@ -39,7 +43,14 @@ pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
     interrupt::watch(Left::file(&arguments.file))?;
     let file = builder.prefix(TEMPORARY).tempfile_in(parent).map_err(at)?;
     let _removed = Temporary::new(file.path());
-    pack(&**source.store(), &prefix(&root)?, BufWriter::new(file.as_file()), &comment, &mut show)?;
+    let packed =
+        pack(&**source.store(), &prefix(&root)?, BufWriter::new(file.as_file()), &comment, &mut show);
+    packed.map_err(|error| match error {
+        StoreError::Io { operation: PACKING, .. } => {
+            Failure::from(error).while_doing(&format!("writing `{}`", printable_path(&arguments.file)))
+        }
+        error => error.into(),
+    })?;
     file.as_file().sync_all().map_err(at)?;
     let _writing = interrupt::writing();
     file.persist_noclobber(&arguments.file).map_err(|error| at(error.error))?;

@@ -16,6 +16,7 @@ use crate::cf::{Decoding, TimeUnits};
 use crate::decoded::{decoded_texts, short};
 use crate::describe::type_name;
 use crate::failure::Failure;
+use crate::files::write_file;
 use crate::forms::summary::summarise_as;
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::stdout;
@@ -146,8 +147,8 @@ impl Shown<'_> {
             value(*most),
             value(*mean)
         );
-        let deviation = match time {
-            Some(_) => format!("{} (in units of the axis)", short(*deviation)),
+        let deviation = match &time {
+            Some(time) => time.span(*deviation),
             None => short(*deviation),
         };
         let _written = write!(text, "  deviation     {deviation}\n  missing       {missing}\n");
@@ -222,9 +223,7 @@ impl Shown<'_> {
                 "a picture needs numbers in two dimensions, and a slice of at most 1 GiB; use --select",
             )
         })?;
-        let image = png::image(&slice.values, slice.columns);
-        let written = std::fs::write(file, image);
-        written.map_err(|error| Failure::Io(error).while_at(&format!("writing `{}`", file.display())))
+        write_file(file, &png::image(&slice.values, slice.columns))
     }
 }
 

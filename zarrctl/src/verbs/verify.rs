@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zarr_kit::archive::{
@@ -11,11 +11,12 @@ use zarr_kit::archive::{
 };
 use zarr_kit::json::{self, ParseOptions, counted};
 use zarr_kit::spec::store::Store;
-use zarr_kit::spec::{Value, printable};
+use zarr_kit::spec::{Value, printable, printable_path};
 use zarr_kit::{Context, Mode, open_store};
 
 use crate::arguments::{Verify, VerifyLevel};
 use crate::failure::{Failure, chain};
+use crate::files::write_file;
 use crate::hints;
 use crate::opening::{check_scheme, context};
 use crate::printer::{stdout, write_json};
@@ -108,6 +109,7 @@ fn temporary_files(store: &dyn Store) -> Result<Vec<Finding>, Failure> {
 /// The arrays that were checked before.
 struct Record {
     file: File,
+    path: PathBuf,
     known: BTreeMap<(String, String), ArrayReport>,
 }
 
@@ -141,16 +143,33 @@ impl Record {
             Some(((report.path.clone(), report.format.clone()), report))
         });
         let known: BTreeMap<_, _> = known.collect();
-        let mut file = File::options().append(true).create(true).open(path).map_err(at)?;
-        let first = if text.is_empty() { format!("{head}\n") } else { String::new() };
-        let separator = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        file.write_all(format!("{separator}{first}").as_bytes()).map_err(at)?;
-        Ok(Self { file, known })
+        if text.is_empty() {
+            write_file(path, format!("{head}\n").as_bytes())?;
+        }
+        let file = File::options().append(true).open(path).map_err(at)?;
+        let mut record = Self { file, path: path.to_owned(), known };
+        if !text.is_empty() && !text.ends_with('\n') {
+            record.append("\n")?;
+        }
+        Ok(record)
     }
 
     fn add(&mut self, report: &ArrayReport) -> Result<(), Failure> {
         let value = json::to_value(report)?;
-        Ok(self.file.write_all(format!("{value}\n").as_bytes())?)
+        self.append(&format!("{value}\n"))
+    }
+
+    /// Appends a text. If this fails, nothing of it remains.
+    fn append(&mut self, text: &str) -> Result<(), Failure> {
+        let before = self.file.metadata().map(|there| there.len());
+        let written = self.file.write_all(text.as_bytes());
+        if let (Err(_), Ok(before)) = (&written, before) {
+            // The first error is more important.
+            let _shortened = self.file.set_len(before);
+        }
+        written.map_err(|error| {
+            Failure::Io(error).while_at(&format!("writing `{}`", printable_path(&self.path)))
+        })
     }
 }
 

@@ -403,6 +403,61 @@ fn temporary_files_of_interrupted_writes_are_listed_and_removed() {
     assert!(refused(&["clean", &store, "--older-than", "5"], 2).contains("90s, 10m, 2h or 7d"));
 }
 
+/// Runs the program where files have at most 2 KiB, which has the effect of a full disk.
+#[cfg(unix)]
+fn with_full_disk(arguments: &[&str]) -> (Option<i32>, String) {
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", r#"trap '' XFSZ; ulimit -f 4; exec "$@""#, "sh", env!("CARGO_BIN_EXE_zarrctl")]);
+    let output = shell.args(arguments).env_clear().output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_no_incomplete_files() {
+    let place = Place::new();
+    let store = place.at("store");
+    let name = "a".repeat(120);
+    for number in 0..20 {
+        let array = ["create", &store, &format!("/{name}{number}"), "--shape", "100,100", "--dtype", "uint8"];
+        bytes(&array);
+    }
+    bytes(&["put", &store, &format!("/{name}0"), "--value", "1"]);
+    std::fs::create_dir(place.path("out")).unwrap();
+    let file = |name: &str| place.at(&format!("out/{name}"));
+    for existing in [false, true] {
+        for (arguments, file) in [
+            (["digest", &store, "--manifest", &file("m.json")].as_slice(), file("m.json")),
+            (&["show", &store, &format!("/{name}0"), "--png", &file("a.png")], file("a.png")),
+            (&["man", &file("")], file("zarrctl.1")),
+            (&["pack", &store, &file("a.zip")], file("a.zip")),
+        ] {
+            let is_replaced = existing && arguments[0] != "pack";
+            if is_replaced {
+                std::fs::write(&file, "old").unwrap();
+            }
+            let (status, message) = with_full_disk(arguments);
+            assert_eq!(status, Some(1), "{message}");
+            assert!(message.starts_with(&format!("error: writing `{file}`: ")), "{message}");
+            assert!(message.ends_with("File too large\n"), "{message}");
+            match is_replaced {
+                true => assert_eq!(std::fs::read(&file).unwrap(), b"old"),
+                false => assert_eq!(place.files("out"), [""; 0]),
+            }
+            let _removed = std::fs::remove_file(&file);
+        }
+    }
+    // What was checked before stays, and the check is continued.
+    let record = file("record");
+    let verify = ["verify", &store, "--resume", &record];
+    let (status, message) = with_full_disk(&verify);
+    assert_eq!((status, &*message), (Some(1), &*format!("error: writing `{record}`: File too large\n")));
+    let text_of = || std::fs::read_to_string(&record).unwrap();
+    assert!(text_of().ends_with('\n') && text_of().lines().count() > 2, "{}", text_of());
+    bytes(&verify);
+    assert_eq!(text_of().lines().count(), 21);
+}
+
 /// Limits files to about 2 KiB, which has the effect of a full disk.
 #[cfg(unix)]
 #[test]
@@ -420,11 +475,8 @@ fn a_failed_write_leaves_only_the_old_value() {
         &["copy", &store, &copy],
         &["copy", &store, &copy, "--chunks", "100,100"],
     ] {
-        let mut shell = std::process::Command::new("/bin/sh");
-        shell.args(["-c", r#"trap '' XFSZ; ulimit -f 4; exec "$@""#, "sh", env!("CARGO_BIN_EXE_zarrctl")]);
-        let output = shell.args(arguments).env_clear().output().unwrap();
-        let message = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {message}");
+        let (status, message) = with_full_disk(arguments);
+        assert_eq!(status, Some(1), "{arguments:?}: {message}");
         // Several threads write chunks, and the message names the chunk that fails first.
         let is_named = ["0/0", "1/0"].iter().any(|chunk| {
             message.starts_with("error: writing `")
