@@ -33,7 +33,7 @@ use zarr_spec::Format;
 
 pub use array_plan::{ArrayPlan, Method};
 pub use chosen::Pattern;
-pub use error::CopyError;
+pub use error::{CopyError, DifferentCopy};
 pub(crate) use incomplete::incomplete;
 pub use incomplete::{IncompleteCopy, incomplete_copies};
 pub use lengths::{CodecFor, Lengths, split_path};

@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     Io(io::Error),
     /// Wrong usage, with status 2.
     Usage(String),
+    /// A copy that was read back differs from its source; the exit status is 3.
+    DifferentCopy(String),
     /// The verb has printed the differences or the damage that it found; the exit status is 3.
     Different,
     /// The reader of standard output has closed it.
@@ -43,7 +45,7 @@ impl Failure {
     pub(crate) fn status(&self) -> u8 {
         match self {
             Self::Usage(_) => Self::USAGE,
-            Self::Different => 3,
+            Self::Different | Self::DifferentCopy(_) => 3,
             Self::BrokenPipe => 0,
             _ => 1,
         }
@@ -68,6 +70,7 @@ impl Failure {
     pub(crate) fn with_hint(self, hint: &str) -> Self {
         match self {
             Self::Fault(error) => Self::fault(format!("{}; {hint}", chain(&*error))),
+            Self::DifferentCopy(what) => Self::DifferentCopy(format!("{what}; {hint}")),
             other => other,
         }
     }
@@ -80,7 +83,7 @@ impl Failure {
                 let reasons = reasons.iter().map(|reason| format!("\n  {}", printable(reason)));
                 Some(format!("{}:{}", printable(head), reasons.collect::<String>()))
             }
-            Self::Usage(message) => Some(printable(message).to_string()),
+            Self::Usage(message) | Self::DifferentCopy(message) => Some(printable(message).to_string()),
             Self::Io(error) => Some(format!("writing to standard output: {}", chain(error))),
             Self::Different | Self::BrokenPipe => None,
         }

@@ -19,11 +19,38 @@ pub enum CopyError {
     /// The request cannot be fulfilled, or the elements of the copy would differ from those of the source. This call
     /// wrote nothing.
     Request(String),
+    /// The copy was read back, and differs from its source.
+    Different(DifferentCopy),
     /// The engine or a store failed.
     Engine(Error),
     /// The copy was interrupted by the error after it had begun. Chunks without metadata remain in the destination, and
     /// the same copy can be resumed.
     Incomplete(Box<CopyError>),
+}
+
+/// The first chunk of a copy that differs from its source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DifferentCopy {
+    /// The path of the array.
+    pub path: String,
+    /// The index of the chunk; `None` if the digests of the arrays differ, but no chunk does any more.
+    pub chunk: Option<Vec<u64>>,
+    /// The key of the chunk.
+    pub key: Option<String>,
+    /// The difference.
+    pub what: String,
+}
+
+impl fmt::Display for DifferentCopy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, chunk, key, what } = self;
+        write!(f, "{}: the copy differs from its source", printable(path))?;
+        if let (Some(chunk), Some(key)) = (chunk, key) {
+            write!(f, " in chunk {chunk:?} (`{}`)", printable(key))?;
+        }
+        write!(f, ": {}", printable(what))
+    }
 }
 
 impl CopyError {
@@ -51,6 +78,7 @@ impl fmt::Display for CopyError {
                 })
             }
             Self::Request(what) => write!(f, "{}", printable(what)),
+            Self::Different(different) => write!(f, "{different}"),
             Self::Engine(error) => write!(f, "{error}"),
             Self::Incomplete(error) => write!(f, "{error}"),
         }
@@ -60,7 +88,7 @@ impl fmt::Display for CopyError {
 impl StdError for CopyError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            Self::Refused(_) | Self::Request(_) => None,
+            Self::Refused(_) | Self::Request(_) | Self::Different(_) => None,
             Self::Engine(error) => error.source(),
             Self::Incomplete(error) => error.source(),
         }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use zarr_engine::{Array, Error, Hierarchy, Node};
+use zarr_engine::{Array, Error, ErrorKind, Hierarchy, Node};
 use zarr_json::Object;
-use zarr_spec::NodePath;
+use zarr_spec::{ArraySubset, NodePath};
 
 use super::array_plan::ArrayPlan;
-use super::error::CopyError;
+use super::error::{CopyError, DifferentCopy};
 use super::lossless::first_difference;
 use super::nodes::NewGroup;
 use super::regions::Regions;
@@ -152,6 +152,44 @@ pub(crate) fn have_same_elements(
 
 /// Compares each chunk of a copy with the selected elements of its source.
 fn selected_are_equal(source: &Source, copy: &Array, settings: &Settings) -> Result<bool, CopyError> {
+    let mut are_equal = true;
+    for_each_chunk(source, copy, settings, &mut |_, subset| {
+        are_equal = are_equal && first_difference(copy, subset, &source.read(subset)?)?.is_none();
+        Ok(())
+    })?;
+    Ok(are_equal)
+}
+
+/// Finds the first chunk of a copy that differs from its source, or cannot be read.
+///
+/// # Errors
+///
+/// [`CopyError::Different`], and errors of the source.
+pub(crate) fn find_difference(source: &Source, copy: &Array, settings: &Settings) -> Result<(), CopyError> {
+    for_each_chunk(source, copy, settings, &mut |index, subset| {
+        let expected = source.read(subset)?;
+        let what = match first_difference(copy, subset, &expected) {
+            Ok(None) => return Ok(()),
+            Ok(Some([before, after])) => format!("it has {after} where the source has {before}"),
+            Err(CopyError::Engine(error)) if error.kind() == ErrorKind::Damaged => chain(&error),
+            Err(error) => return Err(error),
+        };
+        let key = copy.chunk_key(index).ok().map(|key| key.to_string());
+        let path = copy.path().to_string();
+        Err(CopyError::Different(DifferentCopy { path, chunk: Some(index.to_vec()), key, what }))
+    })
+}
+
+/// Uses a chunk: its index, and its elements in the array.
+type Visit<'v> = dyn FnMut(&[u64], &ArraySubset) -> Result<(), CopyError> + 'v;
+
+/// Visits the chunks of a copy that may have elements other than the fill value, here or in the source.
+fn for_each_chunk(
+    source: &Source,
+    copy: &Array,
+    settings: &Settings,
+    visit: &mut Visit<'_>,
+) -> Result<(), CopyError> {
     let from = &source.array;
     let regions = Regions::new(copy, &vec![1; copy.shape().len()]);
     let can_list = [from, copy].iter().all(|array| array.hierarchy().store().capabilities().listable);
@@ -163,14 +201,10 @@ fn selected_are_equal(source: &Source, copy: &Array, settings: &Settings) -> Res
         }
         false => None,
     };
-    let mut are_equal = true;
     regions.visit(wanted.as_ref(), &mut |index| {
         if settings.progress.is_cancelled() {
             return Err(Error::Cancelled.into());
         }
-        let subset = regions.subset(index)?;
-        are_equal = are_equal && first_difference(copy, &subset, &source.read(&subset)?)?.is_none();
-        Ok(())
-    })?;
-    Ok(are_equal)
+        visit(index, &regions.subset(index)?)
+    })
 }

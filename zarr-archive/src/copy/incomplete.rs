@@ -106,7 +106,7 @@ pub(crate) fn is_plan(folder: &Prefix) -> bool {
     name.is_some_and(is_name_of_plan)
 }
 
-/// The description of a plan, which the folder of the plan contains.
+/// The contents of `plan.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Description {
     pub(crate) parts: u64,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use zarr_engine::{Array, Error, Hierarchy, Node};
+use zarr_engine::{Array, Error, ErrorKind, Hierarchy, Node};
 
 use super::array_plan::ArrayPlan;
-use super::error::CopyError;
-use super::existing::have_same_elements;
+use super::error::{CopyError, DifferentCopy};
+use super::existing::{find_difference, have_same_elements};
 use super::incomplete::Description;
 use super::plan::CopyPlan;
 use super::progress::CopyProgress;
@@ -386,11 +386,24 @@ impl<'a> Running<'a> {
         let settings = self.plan.settings.clone().progress(self.progress.chunks());
         for (plan, copy) in &self.arrays {
             self.progress.begin_array(format!("{} (verifying)", copy.path()));
-            if !have_same_elements(&plan.source, copy, &settings)? {
-                let path = copy.path();
-                return Err(CopyError::message(format!(
-                    "{path}: the elements of the copy differ from the source"
-                )));
+            match have_same_elements(&plan.source, copy, &settings) {
+                Ok(true) => {}
+                Ok(false) => {
+                    find_difference(&plan.source, copy, &settings)?;
+                    let what = "the digests differed, but when they were read again, all chunks were equal";
+                    return Err(CopyError::Different(DifferentCopy {
+                        path: copy.path().to_string(),
+                        chunk: None,
+                        key: None,
+                        what: what.to_owned(),
+                    }));
+                }
+                // The chunk may be one of the copy or of the source.
+                Err(CopyError::Engine(error)) if error.kind() == ErrorKind::Damaged => {
+                    find_difference(&plan.source, copy, &settings)?;
+                    return Err(error.into());
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(())

@@ -149,7 +149,12 @@ fn failure(error: CopyError, arguments: &Copy) -> Failure {
         CopyError::Engine(error) => Failure::from(error),
         CopyError::Incomplete(error) => {
             let destination = &arguments.destination;
-            let hint = match arguments.part.filter(|part| part.count() > 1) {
+            let parts = arguments.part.filter(|part| part.count() > 1);
+            let hint = match parts {
+                _ if matches!(*error, CopyError::Different(_)) => format!(
+                    "the copy in `{destination}` is not complete; remove the chunk, and run the same copy again{}",
+                    if parts.is_some() { ", all parts" } else { " with --resume" }
+                ),
                 Some(part) => format!("the copy in `{destination}` is not complete; run part {part} again"),
                 None => format!(
                     "copied chunks remain in `{destination}` without metadata; `zarrctl clean` removes them, and \
@@ -158,6 +163,7 @@ fn failure(error: CopyError, arguments: &Copy) -> Failure {
             };
             failure(*error, arguments).with_hint(&hint)
         }
+        CopyError::Different(different) => Failure::DifferentCopy(different.to_string()),
         error => Failure::fault(error.to_string()),
     }
 }

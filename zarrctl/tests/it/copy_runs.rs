@@ -372,6 +372,53 @@ fn parts_refuse_another_plan_and_chunks_of_another_copy() {
     }
 }
 
+/// Chunks of a copy that change before it is read back: all parts but the last are copied, or the copy is killed.
+#[test]
+fn a_copy_that_differs_from_its_source_is_not_completed() {
+    let place = Place::new();
+    source(&place);
+    let copy = place.at("copy");
+    let recoded = ["copy", "source", "copy", "--exclude", "rows", "--codec", "none"];
+    for (arguments, damage) in
+        [(COPIES[0], &b"damaged"[..]), (COPIES[1], b"damaged"), (&recoded[..], &[7, 0].repeat(20))]
+    {
+        let verified = [arguments, &["--verify"]].concat();
+        for number in 1..=3 {
+            succeeds(&place, &[&verified[..], &["--partition", &format!("{number}/4")]].concat());
+        }
+        let chunk = place.files("copy").into_iter().rfind(|file| file.starts_with("t2m/c/")).unwrap();
+        let index = chunk.strip_prefix("t2m/c/").unwrap().replace('/', ", ");
+        let before = fs::read(place.path("copy").join(&chunk)).unwrap();
+        let with = |bytes: &[u8]| drop(place.file(&format!("copy/{chunk}"), bytes));
+        with(damage);
+        let output = ran(&place, &[&verified[..], &["--partition", "4/4"]].concat());
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{message}");
+        let expected =
+            format!("error: /t2m: the copy differs from its source in chunk [{index}] (`{chunk}`): ");
+        assert!(message.starts_with(&expected), "{expected}: {message}");
+        assert!(message.ends_with("remove the chunk, and run the same copy again, all parts\n"), "{message}");
+        assert!(warned(&["tree", &copy], 0).contains("its last part was interrupted"));
+        with(&before);
+        succeeds(&place, &[&verified[..], &["--partition", "2/4"]].concat());
+        assert!(!place.path("copy/__zarrctl").exists());
+        fs::remove_dir_all(&copy).unwrap();
+    }
+    let moments = moments(&place, &recoded);
+    fs::remove_dir_all(&copy).unwrap();
+    kill(&place, &recoded, 8, moments);
+    let chunk = place.files("copy").into_iter().find(|file| file.starts_with("ocean/sst/c/")).unwrap();
+    place.file(&format!("copy/{chunk}"), &[7; 40]);
+    let output = ran(&place, &[&recoded[..], &["--resume", "--verify"]].concat());
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains(&format!("(`{chunk}`)")), "{chunk}: {message}");
+    fs::remove_file(place.path("copy").join(&chunk)).unwrap();
+    succeeds(&place, &[&recoded[..], &["--resume", "--verify"]].concat());
+    bytes(&["copy", &place.at("source"), &place.at("whole"), "--exclude", "rows"]);
+    assert_eq!(digest(&copy), digest(&place.at("whole")));
+}
+
 #[test]
 fn existing_arrays_are_replaced_on_request() {
     let place = Place::new();
