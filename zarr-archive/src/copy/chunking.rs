@@ -84,7 +84,8 @@ impl<'a> Choices<'a> {
         let before = inner.clone().unwrap_or_else(|| outer.clone());
         let chunks = self.chunks_of(&target, source, &before, inner.is_some())?;
         let has_shards = inner.is_some() && format == Format::V3;
-        let base = if has_shards { outer.clone() } else { chunks.clone().unwrap_or(before) };
+        let inner_chunks = chunks.clone().unwrap_or(before);
+        let base = if has_shards { outer.clone() } else { inner_chunks.clone() };
         let shards = match self.shards.last_is_without(&target) {
             true if inner.is_some() => Shards::None,
             true => Shards::AsBefore,
@@ -96,6 +97,13 @@ impl<'a> Choices<'a> {
         };
         if has_shards && let (Some(chunks), Shards::AsBefore) = (&chunks, &shards) {
             check_shards(&outer, chunks)?;
+        }
+        // The builder of the copy finds all other shards that do not fit, with all other reasons.
+        if let Shards::Of(shards) = &shards
+            && let Err(error) = check_shards(shards, &inner_chunks)
+            && let Some(error) = self.shards.limited(&target, &error)
+        {
+            return Err(error);
         }
         Ok(Chunking { chunks, shards, codecs: self.codecs_of(&path) })
     }
@@ -235,6 +243,26 @@ impl<'a> OptionValues<'a> {
             self.used.borrow_mut().insert((position, None));
         }
         value.choice == Choice::Without
+    }
+
+    /// Adds to an error how the lengths of a dimension are limited to some of the arrays that have it. Returns `None` if
+    /// no dimension is named.
+    fn limited(&self, target: &Target<'_>, error: &CopyError) -> Option<CopyError> {
+        let used = self.used.borrow();
+        let named = self.values.iter().enumerate().find_map(|(position, value)| match &value.choice {
+            Choice::Named(named) if value.path.as_deref() != Some(target.path) => {
+                let is_own = |name: &str| target.names.iter().flatten().any(|own| own == name);
+                let name = named.iter().map(|(name, _)| &**name).find(|name| is_own(name))?;
+                used.contains(&(position, Some(name))).then_some(name)
+            }
+            _ => None,
+        });
+        let name = named?;
+        Some(CopyError::message(format!(
+            "{error}; `{name}=` applies to every array with this dimension: `{} /PATH={name}=...` limits it to an \
+             array or a group, and `{} {}=none` leaves this array out",
+            self.option, self.option, target.path
+        )))
     }
 
     fn other_rank(&self, lengths: usize, target: &Target<'_>) -> CopyError {

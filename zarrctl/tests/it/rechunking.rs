@@ -238,3 +238,24 @@ fn strings_and_missing_chunks_take_two_passes_as_well() {
     assert!(elements(&copy) == elements(&store));
     assert!(text(&["info", &copy, "/s", "--json"]).contains(r#""chunks_stored": 256"#));
 }
+
+#[test]
+fn shards_that_do_not_fit_a_coordinate_are_refused_with_the_options_that_leave_it_out() {
+    let place = Place::new();
+    let store = place.at("store");
+    for (path, shape, chunks, names) in [("/t2m", "48,4", "4,4", "time,lat"), ("/time", "48", "10", "time")] {
+        let array = ["create", &store, path, "--shape", shape, "--chunks", chunks, "--dtype", "int8"];
+        bytes(&[&array[..], &["--dimension-names", names]].concat());
+    }
+    let copy = place.at("copy");
+    let message = refused(&["copy", &store, &copy, "--shards", "time=24,lat=4"], 1);
+    let expected = "  /time: shards of 24 cannot hold chunks of 10: expected a multiple along each dimension; choose others \
+                    with --shards, or none with --shards none; `time=` applies to every array with this dimension: \
+                    `--shards /PATH=time=...` limits it to an array or a group, and `--shards /time=none` leaves this \
+                    array out\n";
+    assert_eq!(message, format!("error: nothing is copied:\n{expected}"));
+    bytes(&["copy", &store, &copy, "--shards", "time=24,lat=4", "--shards", "/time=none"]);
+    assert!(text(&["info", &copy, "/t2m"]).contains("shards of 24 × 4, inner chunks of 4 × 4"));
+    assert!(text(&["info", &copy, "/time"]).contains("chunks of 10"));
+    bytes(&["copy", &store, &place.at("other"), "--shards", "/t2m=time=24,lat=4"]);
+}
