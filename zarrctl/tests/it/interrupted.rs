@@ -317,4 +317,97 @@ mod signals {
             assert!(messages(&output).contains(expected), "{}: {:?}", messages(&output), place.files(&copy));
         }
     }
+
+    /// Runs a command in the folder of a test, and sends SIGINT when the folder `to` has at least `count` files. Returns
+    /// whether it was interrupted.
+    fn is_interrupted_at(place: &Place, arguments: &[&str], to: &str, count: usize) -> bool {
+        let mut command = program();
+        command.args(arguments).current_dir(place.path("")).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let status = format!("/proc/{}/status", child.id());
+        let has_handler = || {
+            let status = std::fs::read_to_string(&status).unwrap_or_default();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            caught.is_some_and(|caught| u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << 1) != 0)
+        };
+        while (!has_handler() || place.seen(to) < count) && child.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let process = child.id().to_string();
+        let _too_late = Command::new("kill").args(["-INT", &process]).stderr(Stdio::null()).status().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let messages = messages(&output);
+        if output.status.code() != Some(130) {
+            // A copy that was complete already is refused.
+            let is_over = output.status.success() || messages.contains("may be complete already");
+            assert!(is_over, "{arguments:?} at {count}: {messages}");
+            return false;
+        }
+        let next = ["with --resume to continue it", "run it again to finish it", "nothing was written"];
+        assert!(messages.starts_with("interrupted; "), "{messages}");
+        assert!(next.iter().any(|next| messages.contains(next)), "{messages}");
+        true
+    }
+
+    /// Copies without recoding, with other chunks, and in two passes.
+    #[test]
+    fn an_interrupted_copy_is_resumed_and_reaches_the_same_digest() {
+        let place = Place::new();
+        let store = place.at("store");
+        let array =
+            ["create", &store, "/a", "--shape", "1000,1024", "--chunks", "1,1024", "--dtype", "int32"];
+        bytes(&[&array[..], &["--codec", "gzip"]].concat());
+        let words = (0..1_024_000_u32).map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes());
+        let elements: Vec<u8> = words.flatten().collect();
+        bytes(&["put", "--format", "raw", &store, "/a", &place.file("elements", &elements)]);
+        let expected = bytes(&["digest", &store]);
+        for options in [
+            &[][..],
+            &["--chunks", "10,16", "--codec", "gzip", "--verify"],
+            &["--memory", "4MiB", "--chunks", "1000,16", "--codec", "gzip"],
+        ] {
+            let copy = [&["copy", "store", "copy"], options].concat();
+            let mut interrupted = 0;
+            for count in [2, 30, 150] {
+                // The same copy is interrupted twice.
+                interrupted += usize::from(is_interrupted_at(&place, &copy, "copy", count));
+                let resumed = [&copy[..], &["--resume"]].concat();
+                if interrupted > 0 {
+                    is_interrupted_at(&place, &resumed, "copy", count + 20);
+                }
+                let output = program().args(&resumed).current_dir(place.path("")).output().unwrap();
+                let is_complete = messages(&output).contains("may be complete already");
+                assert!(output.status.success() || is_complete, "{}", messages(&output));
+                assert_eq!(bytes(&["digest", &place.at("copy")]), expected, "{options:?} {count}");
+                assert!(!place.path("copy/__zarrctl").exists(), "{options:?} {count}");
+                std::fs::remove_dir_all(place.path("copy")).unwrap();
+            }
+            assert!(interrupted > 0, "{options:?}: the copies ended before the signals");
+        }
+    }
+
+    #[test]
+    fn an_interrupted_repair_is_run_again() {
+        const LEFT: usize = 1500;
+        let place = Place::new();
+        let store = place.at("store");
+        bytes(&["create", &store, "/a", "--shape", "4", "--dtype", "int8"]);
+        bytes(&["put", &store, "/a", "--value", "3"]);
+        let expected = bytes(&["digest", &store]);
+        for number in 0..LEFT {
+            place.file(&format!("store/old/c/{number}"), b"left");
+        }
+        let repair = ["repair", "store", "--run"];
+        let mut interrupted = 0;
+        for count in [3, 300, 900] {
+            interrupted +=
+                usize::from(is_interrupted_at(&place, &repair, "store/__zarrctl/quarantine", count));
+        }
+        assert!(interrupted > 0, "the repairs ended before the signals");
+        let output = program().args(repair).current_dir(place.path("")).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", messages(&output));
+        assert_eq!(place.files("store/__zarrctl/quarantine").len(), LEFT);
+        assert_eq!(bytes(&["digest", &store]), expected);
+        bytes(&["verify", &store]);
+    }
 }

@@ -34,6 +34,21 @@ impl Place {
         self.at(name)
     }
 
+    /// Counts the files in a folder that a program is changing.
+    pub(crate) fn seen(&self, name: &str) -> usize {
+        let mut count = 0;
+        let mut folders = vec![self.path(name)];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                match entry.path().is_dir() {
+                    true => folders.push(entry.path()),
+                    false => count += 1,
+                }
+            }
+        }
+        count
+    }
+
     /// Returns the sorted names of all files in the folder `name`, or an empty list if it does not exist.
     pub(crate) fn files(&self, name: &str) -> Vec<String> {
         let mut files = Vec::new();
