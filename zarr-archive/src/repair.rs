@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use zarr_engine::{Context, Error, Hierarchy, OpenOptions, Progress};
+use zarr_engine::{Context, Error, ErrorKind, Hierarchy, OpenOptions, Progress};
 use zarr_metadata::{v2, v3};
 use zarr_spec::store::{Store, StoreError};
 use zarr_spec::{Format, Key, NodePath, Prefix};
 
-use crate::verify::{Finding, FindingKind, Report};
+use crate::verify::{Finding, FindingKind, Report, chain};
 
 pub use quarantine::QUARANTINE;
 
@@ -135,11 +135,31 @@ impl Planner<'_> {
         if !finding.kind.is_damage() {
             return Ok(());
         }
-        match self.repair_of(finding, format)? {
-            Some(repair) => drop(self.repairs.insert(repair)),
-            None => self.remaining.push(finding.clone()),
+        let repair = self.repair_of(finding, format)?;
+        let Some(repair) = repair else {
+            self.remaining.push(finding.clone());
+            return Ok(());
+        };
+        match self.unreadable(&repair)? {
+            None => drop(self.repairs.insert(repair)),
+            Some(reason) => {
+                let text = format!("{}; the value cannot be moved: {reason}", finding.text);
+                self.remaining.push(Finding { text, ..finding.clone() });
+            }
         }
         Ok(())
+    }
+
+    /// Returns the reason why a value cannot be moved to the quarantine; `None` if it can, or stays.
+    fn unreadable(&self, repair: &Repair) -> Result<Option<String>, Error> {
+        let Repair::Quarantine { key, .. } = repair else { return Ok(None) };
+        let key = Key::new(key.as_str()).map_err(StoreError::from)?;
+        let limit = self.context.limits().memory;
+        match quarantine::check(&**self.store, &key, limit).map_err(Error::from) {
+            Ok(()) => Ok(None),
+            Err(error) if error.kind() == ErrorKind::Damaged => Ok(Some(chain(&error))),
+            Err(error) => Err(error),
+        }
     }
 
     fn repair_of(&self, finding: &Finding, format: Option<&str>) -> Result<Option<Repair>, Error> {
@@ -214,7 +234,11 @@ impl Planner<'_> {
     fn rebuilt_index(&self, finding: &Finding, format: &str, key: &str) -> Result<Option<Repair>, Error> {
         let (Some(path), Some(chunk)) = (&finding.path, &finding.chunk) else { return Ok(None) };
         let array = opened(self.store, self.context, format)?.array(path)?;
-        let rebuilt = shard_index::rebuilt(&array, chunk)?;
+        let rebuilt = match shard_index::rebuilt(&array, chunk) {
+            // The store refuses the value: its index is not known.
+            Err(error) if error.kind() == ErrorKind::Damaged => None,
+            rebuilt => rebuilt?,
+        };
         Ok(rebuilt.map(|_| Repair::RebuildIndex {
             format: format.to_owned(),
             path: path.clone(),

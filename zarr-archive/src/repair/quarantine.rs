@@ -2,8 +2,8 @@
 
 use sha2::{Digest, Sha256};
 use zarr_engine::Error;
-use zarr_spec::store::{Store, StoreError, get_value};
-use zarr_spec::{Key, Prefix};
+use zarr_spec::store::{IoKind, Store, StoreError, get_value};
+use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix};
 
 use crate::manifest::hex;
 
@@ -20,7 +20,7 @@ const LONGEST: usize = 200;
 /// [`Error::Store`], also for a value of more than `limit` bytes.
 pub(super) fn copy(store: &dyn Store, key: &Key, limit: u64) -> Result<(), Error> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let Some(value) = get_value(store, key, limit)? else { return Ok(()) };
+    let Some(value) = stored_value(store, key, limit)? else { return Ok(()) };
     let prefix = Prefix::new(QUARANTINE).map_err(StoreError::from)?;
     let name = name_of(key.as_str());
     // Earlier repairs may have moved other values of this key.
@@ -34,6 +34,43 @@ pub(super) fn copy(store: &dyn Store, key: &Key, limit: u64) -> Result<(), Error
         }
     }
     Ok(())
+}
+
+/// Checks that [`copy`] can read a value.
+///
+/// # Errors
+///
+/// As [`copy`].
+pub(super) fn check(store: &dyn Store, key: &Key, limit: u64) -> Result<(), StoreError> {
+    stored_value(store, key, usize::try_from(limit).unwrap_or(usize::MAX)).map(drop)
+}
+
+/// Reads a value as it is stored, even if the store finds that it is damaged.
+fn stored_value(store: &dyn Store, key: &Key, limit: usize) -> Result<Option<Bytes>, StoreError> {
+    match get_value(store, key, limit) {
+        Err(error) if is_damage(&error) => match in_two_parts(store, key, limit) {
+            Ok(value) => Ok(value),
+            Err(_) => Err(error),
+        },
+        value => value,
+    }
+}
+
+fn is_damage(error: &StoreError) -> bool {
+    matches!(error, StoreError::Io { kind: IoKind::Damaged, .. })
+}
+
+/// Reads a value in two parts. A store compares the checksum of a value only if it reads the whole value.
+fn in_two_parts(store: &dyn Store, key: &Key, limit: usize) -> Result<Option<Bytes>, StoreError> {
+    let Some(size) = store.size(key)? else { return Ok(None) };
+    let half = size / 2;
+    let mut value = Vec::new();
+    for range in [ByteRange::Range { offset: 0, size: half }, ByteRange::From(half)] {
+        let mut output = Output::at_most(limit.saturating_sub(value.len()));
+        let Some(part) = store.get(key, range.into(), &mut output)? else { return Ok(None) };
+        value.extend_from_slice(&part.into_bytes(output));
+    }
+    Ok(Some(value.into()))
 }
 
 /// Returns the name for a key: the key with `%` and `/` escaped, so that no name looks like a document or a chunk.

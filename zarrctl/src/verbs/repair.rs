@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Repair) -> Result<(), Failure> {
             stdout(),
             "{}{}",
             summary(plan.repairs.len(), plan.remaining.len(), arguments.run),
-            hint(&plan)
+            hint(&plan, arguments.quarantine_chunks)
         )?;
     }
     if is_done { Ok(()) } else { Err(Failure::Different) }
@@ -69,10 +69,13 @@ fn summary(repairs: usize, remaining: usize, is_run: bool) -> String {
     }
 }
 
-/// Names the option for damaged chunks, if the plan leaves damaged chunks unrepaired.
-fn hint(plan: &RepairPlan) -> &'static str {
+/// Names the option for damaged chunks that the plan leaves alone, and the verb for those that it cannot move.
+fn hint(plan: &RepairPlan, moves_chunks: bool) -> &'static str {
     let is_chunk = |finding: &Finding| finding.chunk.is_some() && finding.kind != FindingKind::MissingChunk;
     match plan.remaining.iter().any(is_chunk) {
+        true if moves_chunks => {
+            "; `zarrctl copy --skip-unreadable` copies everything that can be read to a new store"
+        }
         true => {
             "; --quarantine-chunks moves damaged chunks out of the hierarchy, and `zarrctl copy \
              --skip-unreadable` copies all others"

@@ -261,3 +261,40 @@ fn damaged_chunks_move_to_the_quarantine_only_on_request() {
     assert_eq!(fs::read(place.path("demo/v3/__zarrctl/quarantine").join(kept)).unwrap(), b"damaged");
     assert_eq!(ran(&["verify", &store]).0, 0);
 }
+
+/// Packs an array of bytes, each of which is a chunk. One of them differs from its CRC-32 in the archive.
+fn damaged_zip(place: &Place) -> String {
+    let store = place.at("folder");
+    let array = ["create", &store, "/a", "--shape", "64", "--chunks", "1", "--dtype", "uint8"];
+    text(&[&array[..], &["--codec", "none"]].concat());
+    let elements: Vec<u8> = (100..164).collect();
+    text(&["put", "--format", "raw", &store, "/a", &place.file("elements", &elements)]);
+    let zip = place.at("a.zip");
+    assert!(run(&["pack", &store, &zip]).status.success());
+    let mut bytes = fs::read(&zip).unwrap();
+    // Element 140, which follows the name of its chunk.
+    let number = "a/c/40";
+    let name = bytes.windows(number.len()).position(|found| found == number.as_bytes()).unwrap();
+    let at = name + bytes[name..].iter().position(|&byte| byte == 140).unwrap();
+    bytes[at] = 41;
+    fs::write(&zip, bytes).unwrap();
+    zip
+}
+
+/// The store returns a value of one byte only as a whole, and refuses it.
+#[test]
+fn a_value_that_cannot_be_moved_is_named_before_anything_is_moved() {
+    let place = Place::new();
+    let zip = damaged_zip(&place);
+    let before = fs::read(&zip).unwrap();
+    let (status, plan) = ran(&["repair", &zip, "--quarantine-chunks", "--run"]);
+    assert_eq!(status, 3, "{plan}");
+    assert!(plan.starts_with("not repairable: damage: "), "{plan}");
+    assert!(plan.contains("a/c/40`: ") && plan.contains("; the value cannot be moved: "), "{plan}");
+    let advice = "; `zarrctl copy --skip-unreadable` copies everything that can be read to a new store\n";
+    assert!(plan.ends_with(advice), "{plan}");
+    assert!(fs::read(&zip).unwrap() == before);
+    let copied = run(&["copy", &zip, &place.at("copy"), "--skip-unreadable", "--codec", "zstd"]);
+    assert_eq!(copied.status.code(), Some(3));
+    assert_eq!(ran(&["verify", &place.at("copy")]).0, 0);
+}
