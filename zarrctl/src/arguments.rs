@@ -134,8 +134,9 @@ pub(crate) enum Verb {
     /// complete one, and --resume continues it. Encoded chunks are copied unchanged if neither the format nor the
     /// chunking changes. Nodes of several sources are copied into one hierarchy.
     ///
-    /// With --partition i/n, n jobs copy one part each. The first one creates the metadata. Until the copy is
-    /// complete, markers are in the folder `__zarrctl/` of DST: `zarrctl` warns of them, other programs do not.
+    /// With --partition i/n, n jobs copy one part each. The first job creates the metadata. Until the copy is
+    /// complete, its markers are in the folder `__zarrctl/` of DST: `zarrctl` warns that the copy is incomplete, but
+    /// other programs do not.
     ///
     /// Other files in group folders, such as `OME/METADATA.ome.xml`, are copied too, except from and to the
     /// v3 draft. Folders that are not nodes are skipped with a warning.

@@ -21,8 +21,8 @@ pub(crate) fn elements(shuffle: Shuffle, typesize: usize, size: usize) -> usize 
     }
 }
 
-/// Writes the planes of `elements` one after another, and rearranges them in a bit shuffle. Both slices have the same
-/// length, a multiple of `typesize` for which [`elements`] is not 0. `scratch` is memory that calls reuse.
+/// Writes the planes of `elements` one after another; for a bit shuffle, the planes of bits. Both slices have the same
+/// length, which is a multiple of `typesize` and a length that [`elements`] shuffles. `scratch` is memory that calls reuse.
 pub(crate) fn split_planes(
     shuffle: Shuffle,
     typesize: usize,

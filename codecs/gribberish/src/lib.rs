@@ -13,8 +13,8 @@
 //! | `adjust_longitude_range` | true: a grid around the globe begins at −180° |
 //! | `north_up` | true: the first row is the northernmost |
 //!
-//! Coordinates of grids of latitudes and longitudes have an element for each row or column; those of other grids one
-//! for each point.
+//! A coordinate of a grid of latitudes and longitudes has one element for each row or column. A coordinate of another
+//! grid has one element for each point.
 //!
 //! Final v3 has the codec as `gribberish`.
 //!

@@ -8,7 +8,7 @@ use crate::bits::{at, count, number};
 /// The largest number of bits of a value.
 const MOST_BITS: usize = 32;
 
-/// Bytes after the values that are tolerated.
+/// The maximum number of bytes after the values.
 const PADDING: usize = 8;
 
 /// The library computes places of groups with floating-point numbers, which are exact below this number of bits.

@@ -5,8 +5,8 @@
 //! and blue; or these and another channel. Animations are not read. Lossless images decode to the same elements as in
 //! other programs. The elements of lossy images differ by rounding.
 //!
-//! Chunks are written without loss, whatever the configuration allows. They have at least two rows and columns, and
-//! integers as samples; with another channel than grey or colors, `uint8`. Other chunks cannot be encoded.
+//! Chunks are written without loss, even if the configuration allows a loss. Only these can be written: chunks of
+//! `uint8`, and chunks of `uint16` with grey or three colors, both with at least two rows and columns.
 //!
 //! The encoded size depends on the data. The dimensions in the image are compared with the chunk before it is
 //! decoded, the memory of the decoder is limited, and an image is decoded again before it is stored.

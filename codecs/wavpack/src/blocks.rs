@@ -94,7 +94,8 @@ impl<'e> Block<'e> {
         Err(CodecError::corrupt(format!("the chunk has {mode}, which is not supported")))
     }
 
-    /// Returns the block as the only one of a stream with its channels, and with samples of two bytes if they have one.
+    /// Returns a stream that consists of this block only. Samples of one byte are declared to have two, because the
+    /// library does not decode samples of one byte.
     pub(crate) fn alone(self) -> CodecResult<Vec<u8>> {
         let (header, mut metadata) = self.bytes.split_at_checked(HEADER_SIZE).unwrap_or((self.bytes, &[]));
         let mut alone = header.to_vec();

@@ -7,13 +7,13 @@ use zarr_plugin_kit::numbers::Number;
 
 use crate::wide;
 
-/// The rate in the header, which has no meaning. The library has a code for it, so that a block does not contain it
-/// in other ways.
+/// The sampling rate in the header, which has no meaning for arrays. The header has a code for this rate, so that
+/// blocks need no further metadata for it.
 const RATE: u32 = 32_000;
 
 /// Decodes a stream of one block.
 ///
-/// Builds that check arithmetic panic where the library relies on wrapping numbers.
+/// The library relies on numbers that wrap, and panics in builds that check arithmetic: such a panic becomes an error.
 pub(crate) fn decoded(block: &[u8]) -> Result<DecodedStream, String> {
     caught(|| decode_stream(block))
 }

@@ -1,4 +1,4 @@
-//! Values in a session, and those that wait for it.
+//! Reads the values of a session, and those that wait until a repository can hold them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -164,7 +164,8 @@ async fn waiting_value(
     }
 }
 
-/// Returns the nodes that have keys below `prefix`, which ends in `/` or is empty, and the array around it.
+/// Returns the nodes that have keys below `prefix`, which ends in `/` or is empty. If `prefix` is in the folder of the
+/// chunks of an array, returns that array, too.
 pub(crate) async fn nodes(session: &Session, prefix: &str) -> StoreResult<Vec<NodeSnapshot>> {
     let failed = |kind: &SessionErrorKind| failure::session("listing", prefix, kind);
     let parent = Path::try_from(format!("/{}", prefix.trim_end_matches('/')));

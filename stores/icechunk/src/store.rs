@@ -296,7 +296,7 @@ impl Store for IcechunkStore {
     }
 }
 
-/// Commits what was not committed.
+/// Commits pending changes.
 impl Drop for IcechunkStore {
     fn drop(&mut self) {
         if self.was_refused.load(Ordering::Relaxed) {

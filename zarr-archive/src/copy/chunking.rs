@@ -245,8 +245,8 @@ impl<'a> OptionValues<'a> {
         value.choice == Choice::Without
     }
 
-    /// Adds to an error how the lengths of a dimension are limited to some of the arrays that have it. Returns `None` if
-    /// no dimension is named.
+    /// Adds to an error the options that set the lengths of a dimension for some arrays only. Returns `None` if the
+    /// option does not name dimensions.
     fn limited(&self, target: &Target<'_>, error: &CopyError) -> Option<CopyError> {
         let used = self.used.borrow();
         let named = self.values.iter().enumerate().find_map(|(position, value)| match &value.choice {

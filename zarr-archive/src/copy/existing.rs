@@ -180,7 +180,7 @@ pub(crate) fn find_difference(source: &Source, copy: &Array, settings: &Settings
     })
 }
 
-/// Uses a chunk: its index, and its elements in the array.
+/// A function that is called with the index of a chunk and the elements of the chunk in the array.
 type Visit<'v> = dyn FnMut(&[u64], &ArraySubset) -> Result<(), CopyError> + 'v;
 
 /// Visits the chunks of a copy that may have elements other than the fill value, here or in the source.

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::{Memory, OutOfMemory};
 
-/// Whether large memory is mapped. If not, there is no choice, and possibly no clock.
+/// Whether large memory is mapped. Otherwise the pages cannot be chosen, and are not measured: there may be no clock.
 const IS_MAPPED: bool = cfg!(all(target_os = "linux", not(miri)));
 
 /// The slower kind is tried again once in this number of allocations.

@@ -185,7 +185,7 @@ impl Loader {
         let mut now = self.0.policy.lock().unwrap_or_else(PoisonError::into_inner);
         if policy > *now {
             return Err(Invalid::new(format!(
-                "policy {policy:?} permits more than the present policy {now:?}"
+                "cannot relax the policy from {now:?} to {policy:?}; a loader accepts only a stricter policy"
             )));
         }
         *now = policy;

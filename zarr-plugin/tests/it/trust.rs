@@ -80,7 +80,7 @@ fn a_policy_can_only_be_tightened() {
     let installed = Installed::new(&in_c(&[]), &XOR_C);
     let loader = installed.loader(Policy::Pinned);
     let error = loader.tighten(Policy::Any).unwrap_err().to_string();
-    assert_eq!(error, "policy Any permits more than the present policy Pinned");
+    assert_eq!(error, "cannot relax the policy from Pinned to Any; a loader accepts only a stricter policy");
     // A plugin that was registered under `Policy::Any` is not opened under the stricter policy.
     let loader = installed.loader(Policy::Any);
     let mut registry = Registry::empty();

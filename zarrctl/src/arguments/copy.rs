@@ -30,7 +30,7 @@ pub(crate) struct Copy {
     #[arg(long = "codec", value_name = "[PATH=]NAME[:JSON]", value_parser = codec)]
     pub(crate) codecs: Vec<CodecFor>,
     /// Copy an array in two passes, through uncompressed chunks in the destination, if one pass would read its
-    /// chunks more often than this on average
+    /// chunks more often than this on average, and two passes read and write less
     #[arg(long, value_name = "TIMES", default_value = "2", value_parser = values::times, allow_negative_numbers = true)]
     pub(crate) max_reads: f64,
     /// Copy only this part of the arrays with these dimensions, as in `show --select`: "time=2001-02,lat=0:45", or
@@ -53,13 +53,12 @@ pub(crate) struct Copy {
     /// become the fill value. Chunks that are copied unchanged are not decoded, and not checked
     #[arg(long)]
     pub(crate) skip_unreadable: bool,
-    /// Read the copy back and compare it with the source before it is complete. Of several parts, the one that
-    /// completes the copy compares all of it
+    /// Compare the copy with the source before completing it. With --partition, the last part compares the whole copy
     #[arg(long, conflicts_with_all = ["skip_unreadable", "lossy"])]
     pub(crate) verify: bool,
-    /// Copy part i of n, in an array of jobs. Parts may run at the same time, and a part that was interrupted is run
-    /// again. The first one creates the metadata, and the others refuse to run if it changed; the one that finds all
-    /// others complete completes the copy. All parts need the same --memory if arrays are recoded
+    /// Copy part i of n, in an array of jobs. Parts may run at the same time, and an interrupted part can be run again.
+    /// The first part creates the metadata, and the others refuse to run if it has changed since. The last part to
+    /// finish completes the copy. All parts need the same --memory if arrays are recoded
     #[arg(long = "partition", value_name = "i/n", id = "part")]
     pub(crate) part: Option<Part>,
     /// The pass to run, 1 or 2, if --plan prints two passes for an array: first all parts with --pass 1, then all

@@ -262,10 +262,10 @@ fn damaged_chunks_move_to_the_quarantine_only_on_request() {
     assert_eq!(ran(&["verify", &store]).0, 0);
 }
 
-/// Packs an array of bytes, each of which is a chunk. One of them differs from its CRC-32 in the archive.
-fn damaged_zip(place: &Place) -> String {
+/// Packs an array of bytes, one chunk of which differs from its CRC-32 in the archive.
+fn damaged_zip(place: &Place, chunk: &str, number: &str) -> String {
     let store = place.at("folder");
-    let array = ["create", &store, "/a", "--shape", "64", "--chunks", "1", "--dtype", "uint8"];
+    let array = ["create", &store, "/a", "--shape", "64", "--chunks", chunk, "--dtype", "uint8"];
     text(&[&array[..], &["--codec", "none"]].concat());
     let elements: Vec<u8> = (100..164).collect();
     text(&["put", "--format", "raw", &store, "/a", &place.file("elements", &elements)]);
@@ -273,7 +273,6 @@ fn damaged_zip(place: &Place) -> String {
     assert!(run(&["pack", &store, &zip]).status.success());
     let mut bytes = fs::read(&zip).unwrap();
     // Element 140, which follows the name of its chunk.
-    let number = "a/c/40";
     let name = bytes.windows(number.len()).position(|found| found == number.as_bytes()).unwrap();
     let at = name + bytes[name..].iter().position(|&byte| byte == 140).unwrap();
     bytes[at] = 41;
@@ -281,11 +280,53 @@ fn damaged_zip(place: &Place) -> String {
     zip
 }
 
+#[test]
+fn a_value_of_an_archive_with_a_wrong_checksum_moves_to_the_quarantine() {
+    let place = Place::new();
+    let zip = damaged_zip(&place, "16", "a/c/2");
+    let (status, plan) = ran(&["repair", &zip]);
+    assert_eq!(status, 3);
+    assert!(plan.contains("the CRC-32 of its bytes differs"), "{plan}");
+    let (status, plan) = ran(&["repair", &zip, "--quarantine-chunks", "--run"]);
+    assert_eq!(status, 0, "{plan}");
+    assert!(plan.ends_with("1 repair done\n"), "{plan}");
+    assert_eq!(ran(&["verify", &zip]).0, 0);
+    // The value is as it was found, and its elements are the fill value.
+    let (status, elements) = ran(&["get", &zip, "/a", "--format", "csv"]);
+    let elements: Vec<u8> = elements.lines().map(|line| line.parse().unwrap()).collect();
+    let expected: Vec<u8> = (0..64).map(|at| if (32..48).contains(&at) { 0 } else { at + 100 }).collect();
+    assert_eq!((status, elements), (0, expected));
+    let archive = fs::read(&zip).unwrap();
+    assert!(archive.windows(3).any(|found| found == [139, 41, 141]));
+}
+
+/// Shards are decoded from parts of their values, without a look at the CRC-32 of the whole value.
+#[test]
+fn a_shard_of_an_archive_with_a_wrong_checksum_is_damaged() {
+    let place = Place::new();
+    let store = place.at("folder");
+    let array =
+        ["create", &store, "/a", "--shape", "64", "--chunks", "4", "--shards", "16", "--dtype", "uint8"];
+    text(&[&array[..], &["--codec", "none"]].concat());
+    let elements: Vec<u8> = (100..164).collect();
+    text(&["put", "--format", "raw", &store, "/a", &place.file("elements", &elements)]);
+    let zip = place.at("a.zip");
+    assert!(run(&["pack", &store, &zip]).status.success());
+    assert_eq!(ran(&["verify", &zip]).0, 0);
+    let mut bytes = fs::read(&zip).unwrap();
+    let at = bytes.windows(3).position(|found| found == [139, 140, 141]).unwrap();
+    bytes[at + 1] = 41;
+    fs::write(&zip, bytes).unwrap();
+    let (status, report) = ran(&["verify", &zip]);
+    assert_eq!(status, 3, "{report}");
+    assert!(report.contains("a/c/2") && report.contains("the CRC-32 of its bytes differs"), "{report}");
+}
+
 /// The store returns a value of one byte only as a whole, and refuses it.
 #[test]
 fn a_value_that_cannot_be_moved_is_named_before_anything_is_moved() {
     let place = Place::new();
-    let zip = damaged_zip(&place);
+    let zip = damaged_zip(&place, "1", "a/c/40");
     let before = fs::read(&zip).unwrap();
     let (status, plan) = ran(&["repair", &zip, "--quarantine-chunks", "--run"]);
     assert_eq!(status, 3, "{plan}");

@@ -13,7 +13,7 @@ use zarrs::filesystem::FilesystemStore;
 /// The program of the rows that the script does not print. Another test compares these rows with the output of zarrs.
 const ZARRS: &str = "zarrs 0.23.14";
 
-/// Programs of other rows that the script does not print: the environment does not have them.
+/// Programs that wrote rows of the table, but are not in the environment: the script does not print these rows.
 const OTHERS: [&str; 2] = ["wavpack-numcodecs 0.3.0", "gribberish 1.9.0"];
 
 fn table() -> (PathBuf, String) {

@@ -84,7 +84,8 @@ fn columns(rows: &[Option<Reference>]) -> [Column; 4] {
     ]
 }
 
-/// Returns which values are present: their size, and a group of bits.
+/// Returns the definition levels, which are 1 for present values and 0 for null: the size in bytes, and one run of
+/// packed bits.
 fn levels(is_present: &[bool]) -> Vec<u8> {
     let groups = is_present.len().div_ceil(8);
     let mut run = Vec::new();
@@ -233,7 +234,8 @@ fn signed(bytes: &mut Vec<u8>, number: i64) {
     unsigned(bytes, (number << 1 ^ number >> 63).cast_unsigned());
 }
 
-/// Appends 7 bits in each byte, the lowest first.
+/// Appends a number in bytes of 7 bits each, the lowest bits first. The highest bit of a byte is set if another
+/// follows.
 fn unsigned(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number.to_le_bytes()[0] | 0x80);
