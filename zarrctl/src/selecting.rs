@@ -172,7 +172,8 @@ fn by_value(values: &Values, text: &str) -> Result<DimensionSelection, Failure> 
             // `2001` is a number, but for a coordinate of times it is a year.
             (None, Ok(number)) => nearest(numbers, number),
             _ => {
-                let Bounds { from, until, is_closed } = bounds(text, time.as_ref())?;
+                let descends = numbers.first() > numbers.last();
+                let Bounds { from, until, is_closed } = bounds(text, time.as_ref(), descends)?;
                 let is_inside =
                     |value: f64| value >= from && (value < until || (is_closed && value <= until));
                 within(numbers, is_inside, time.as_ref())
@@ -202,6 +203,7 @@ fn nearest(numbers: &[f64], wanted: f64) -> Result<DimensionSelection, Failure> 
 }
 
 /// A range of values.
+#[derive(Clone, Copy)]
 struct Bounds {
     from: f64,
     until: f64,
@@ -210,7 +212,10 @@ struct Bounds {
 }
 
 /// Parses `VALUE` or `FIRST:LAST`, with both ends in the range. Times contain colons, too.
-fn bounds(text: &str, time: Option<&TimeUnits>) -> Result<Bounds, Failure> {
+///
+/// `FIRST` may be the larger value if the coordinate descends. If it ascends, such a range is empty: for longitudes, it
+/// could mean the range across the date line.
+fn bounds(text: &str, time: Option<&TimeUnits>, descends: bool) -> Result<Bounds, Failure> {
     let one = |text: &str| match time {
         Some(time) => time.bounds(text).map(|(from, until)| Bounds { from, until, is_closed: false }),
         None => text.trim().parse().ok().map(|value| Bounds { from: value, until: value, is_closed: true }),
@@ -220,15 +225,13 @@ fn bounds(text: &str, time: Option<&TimeUnits>) -> Result<Bounds, Failure> {
     }
     for (at, _) in text.match_indices(':') {
         let [first, last] = [text[..at].trim(), text[at + 1..].trim()];
-        let from =
-            if first.is_empty() { Some(f64::NEG_INFINITY) } else { one(first).map(|bounds| bounds.from) };
-        let end = if last.is_empty() { None } else { Some(one(last)) };
-        let (Some(from), end) = (from, end) else { continue };
-        match end {
-            None => return Ok(Bounds { from, until: f64::INFINITY, is_closed: true }),
-            Some(Some(end)) => return Ok(Bounds { from, ..end }),
-            Some(None) => {}
-        }
+        let all = Bounds { from: f64::NEG_INFINITY, until: f64::INFINITY, is_closed: true };
+        let start = if first.is_empty() { Some(all) } else { one(first) };
+        let end = if last.is_empty() { Some(all) } else { one(last) };
+        let (Some(start), Some(end)) = (start, end) else { continue };
+        let is_turned = descends && !first.is_empty() && !last.is_empty() && start.from > end.from;
+        let (start, end) = if is_turned { (end, start) } else { (start, end) };
+        return Ok(Bounds { from: start.from, ..end });
     }
     let expected =
         if time.is_some() { "a date such as 2001, 2001-02 or 2001-02-03T04:05" } else { "a number" };

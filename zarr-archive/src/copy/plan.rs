@@ -254,8 +254,13 @@ impl Planning<'_> {
     fn rule(&self, digest: &str) -> Result<Rule, CopyError> {
         let CopyRequest { resume, overwrite, part, .. } = self.request;
         let is_in_parts = part.count() > 1;
-        let continues = (*resume || is_in_parts) && self.store.capabilities().listable;
-        let is_begun = continues && State::new(self.store, digest)?.is_begun()?;
+        let mut is_begun = false;
+        if self.store.capabilities().listable {
+            let state = State::new(self.store, digest)?;
+            // Checked first, because the arrays of a copy in several parts exist before it is complete.
+            state.others_beside(part.count())?;
+            is_begun = (*resume || is_in_parts) && state.is_begun()?;
+        }
         Ok(match (is_begun, is_in_parts) {
             (true, true) => Rule::Join,
             (true, false) => Rule::Resume,

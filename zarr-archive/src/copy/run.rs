@@ -15,11 +15,6 @@ use super::state::{OtherPlan, Skipped, State};
 use super::text;
 use super::transfer::{How, Transfer};
 
-/// The reason why a copy does not run next to another copy.
-const OTHER_PARTS: &str = "another copy has begun in the destination, from other sources or with other options (with \
-                           --partition, --memory must be the same for all parts): complete it, or erase its arrays \
-                           and run `zarrctl clean`";
-
 /// The result of a run.
 #[derive(Debug, Default)]
 #[non_exhaustive]
@@ -181,11 +176,7 @@ impl<'a> Running<'a> {
     /// [`CopyError::Request`] if one of the copies has several parts, which may be running.
     fn others(&self) -> Result<Vec<OtherPlan>, CopyError> {
         let Some(state) = &self.state else { return Ok(Vec::new()) };
-        let others = state.others()?;
-        match others.iter().any(|other| other.parts > 1 || self.part().count() > 1) {
-            true => Err(CopyError::message(OTHER_PARTS)),
-            false => Ok(others),
-        }
+        state.others_beside(self.part().count())
     }
 
     /// Erases arrays that are replaced, and prepares the new arrays.

@@ -17,6 +17,11 @@ use crate::manifest::hex;
 /// The largest marker that is read, in bytes.
 const LARGEST: usize = 1 << 20;
 
+/// The reason why a copy does not run next to another copy.
+const OTHER_PARTS: &str = "another copy has begun in the destination, from other sources or with other options (with \
+                           --partition, --memory must be the same for all parts): complete it, or erase its arrays \
+                           and run `zarrctl clean`";
+
 /// A node or a chunk that was left out because it cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -104,6 +109,19 @@ impl State {
             }
         }
         Ok(others)
+    }
+
+    /// Returns the other plans in the destination, all of copies in one part, which a copy in `parts` parts may replace.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyError::Request`] if there is another plan and one of the copies has several parts, which may be running.
+    pub(crate) fn others_beside(&self, parts: u64) -> Result<Vec<OtherPlan>, CopyError> {
+        let others = self.others()?;
+        match others.iter().any(|other| other.parts > 1 || parts > 1) {
+            true => Err(CopyError::message(OTHER_PARTS)),
+            false => Ok(others),
+        }
     }
 
     /// Removes what another plan stored. Chunks of arrays remain.

@@ -75,7 +75,8 @@ pub(crate) struct Show {
     #[command(flatten)]
     pub(crate) at: ArrayAt,
     /// Show this part only: "0:10,5" in NumPy notation, or "time=2001-02,lat=0:45,lon=[0:10]" by dimension name,
-    /// with values of coordinates, or positions in brackets. A range of values includes both ends
+    /// with values of coordinates, or positions in brackets. A range of values includes both ends. If the coordinate
+    /// descends, the larger value may come first
     #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
     /// Read all selected elements for the statistics

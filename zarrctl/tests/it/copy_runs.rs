@@ -343,9 +343,8 @@ fn parts_refuse_another_plan_and_chunks_of_another_copy() {
         let output = ran(&place, &[arguments, &["--partition", more]].concat());
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{message}");
-        let reasons =
-            ["another copy has begun in the destination", "/t2m: an array already exists; erase it first"];
-        assert!(reasons.iter().any(|reason| message.contains(reason)), "{message}");
+        assert!(message.contains("another copy has begun in the destination"), "{message}");
+        assert!(!message.contains("erase it first"), "{message}");
     }
     for more in [&[][..], &["--overwrite"]] {
         let before = place.files("copy");

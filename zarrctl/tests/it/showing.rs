@@ -83,11 +83,16 @@ fn parts_are_selected_by_coordinate() {
     let store = data_set(&place, "v3");
     let get = |select: &str| text(&["get", &store, "/t2m", "--format", "json", "--select", select]);
     assert_eq!(get("time=2001-02,lat=0:45"), "[[-99, 6]]\n");
+    // The latitudes descend, so a range may begin with the larger end.
+    assert_eq!(get("time=2001-02,lat=45:0"), "[[-99, 6]]\n");
+    assert_eq!(get("time=2001-02,lat=45:"), "[[4]]\n");
+    assert_eq!(get("time=2001-02,lat=:0"), "[[6, 7]]\n");
     assert_eq!(get("lat=30"), "[1, -99, 9]\n");
     assert_eq!(get("time=[0]"), "[0, 1, 2, 3]\n");
     assert_eq!(get("time=2001-02-01:2001-12,lat=[[0,3]]"), "[[4, 7],\n [8, 11]]\n");
     for (select, part) in [
         ("time=2005", "no value of the coordinate is in this range; it has 2001-01-01 to 2001-03-01"),
+        ("time=2001-03:2001-01", "no value of the coordinate is in this range"),
         ("lat=31", "the nearest value is 30, at position [1]"),
         ("lta=30", "has no dimension `lta`, only time, lat; did you mean `lat`?"),
         ("time=2001-02,5", "expected NAME=VALUE"),
