@@ -114,6 +114,13 @@ struct Samples {
 }
 
 impl Wavpack {
+    /// Creates the codec `imagecodecs_wavpack`. If `has_channels` is true, the last dimension of a chunk has the
+    /// channels; otherwise a chunk is one channel.
+    #[must_use]
+    pub const fn imagecodecs(has_channels: bool) -> Self {
+        Self { channels: if has_channels { Channels::Last } else { Channels::None } }
+    }
+
     fn samples(self, array: &ArrayRepresentation) -> CodecResult<Samples> {
         let number = match Number::of(&*array.data_type) {
             Some(

@@ -137,6 +137,10 @@ fn array_to_bytes() -> Vec<Case> {
         case("string", VlenUtf8, "vlen-utf8", Value::Null),
         case("bytes", VlenBytes, "vlen-bytes", Value::Null),
         case(RAGGED, VlenNdarray, "vlen-ndarray", Value::Null),
+        case("uint8", Jpegxl::default(), "imagecodecs_jpegxl", json!({"lossless": true})),
+        case("int16", Wavpack::default(), "wavpack", json!({})),
+        case("int16", Wavpack::imagecodecs(true), "imagecodecs_wavpack", json!({"channels": true})),
+        case("int16", Wavpack::imagecodecs(false), "imagecodecs_wavpack", json!({})),
         case("uint8", Webp::default(), "imagecodecs_webp", json!({"lossless": true})),
         case("float64", Zfp::new(ZfpMode::Reversible).unwrap(), "zfp", json!({"mode": "reversible"})),
         case(
