@@ -356,7 +356,7 @@ fn docs(run: &mut Run<'_>) -> Result<Outcome, String> {
     finish(command.args(WITH_CPLUSPLUS).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// The manifest of the store that has a workspace of its own.
+/// The manifest of the Icechunk store, which is a separate workspace.
 const ICECHUNK: &str = "stores/icechunk/Cargo.toml";
 
 /// Checks licences and sources of dependencies, and advisories if their database can be downloaded.

@@ -1,4 +1,4 @@
-//! The plugin for Icechunk repositories, which has a workspace of its own.
+//! Builds the plugin for Icechunk repositories, which is a separate workspace.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -258,7 +258,7 @@ impl Planning<'_> {
         if self.store.capabilities().listable {
             let state = State::new(self.store, digest)?;
             // Checked first, because the arrays of a copy in several parts exist before it is complete.
-            state.others_beside(part.count())?;
+            state.replaceable_others(part.count())?;
             is_begun = (*resume || is_in_parts) && state.is_begun()?;
         }
         Ok(match (is_begun, is_in_parts) {

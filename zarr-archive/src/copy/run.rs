@@ -176,7 +176,7 @@ impl<'a> Running<'a> {
     /// [`CopyError::Request`] if one of the copies has several parts, which may be running.
     fn others(&self) -> Result<Vec<OtherPlan>, CopyError> {
         let Some(state) = &self.state else { return Ok(Vec::new()) };
-        state.others_beside(self.part().count())
+        state.replaceable_others(self.part().count())
     }
 
     /// Erases arrays that are replaced, and prepares the new arrays.

@@ -116,7 +116,7 @@ impl State {
     /// # Errors
     ///
     /// [`CopyError::Request`] if there is another plan and one of the copies has several parts, which may be running.
-    pub(crate) fn others_beside(&self, parts: u64) -> Result<Vec<OtherPlan>, CopyError> {
+    pub(crate) fn replaceable_others(&self, parts: u64) -> Result<Vec<OtherPlan>, CopyError> {
         let others = self.others()?;
         match others.iter().any(|other| other.parts > 1 || parts > 1) {
             true => Err(CopyError::message(OTHER_PARTS)),

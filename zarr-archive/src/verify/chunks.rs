@@ -129,8 +129,8 @@ impl Check<'_> {
         let expected = if has_one_shape { self.array.codecs().encoded_size() } else { Size::Unknown };
         let is_sharded = self.array.codecs().shard().is_some();
         let context = self.array.hierarchy().context();
-        // Shards are decoded from parts of their values. A store with checksums of its own, such as a zip archive, compares
-        // them only if a value is read as a whole.
+        // Shards are decoded from parts of their values. A store with its own checksums, such as a zip archive,
+        // compares them only if a value is read as a whole.
         let is_local = self.array.hierarchy().store().read_hints().max_concurrency == 0;
         let has_own = !is_sharded || has_checksum(self.array.codecs());
         let reads_whole = self.checks.level >= Level::Decode && is_local && !has_own;

@@ -37,7 +37,7 @@ impl Calendar {
         })
     }
 
-    /// Returns the number of a day. Each calendar counts from a first day of its own.
+    /// Returns the number of a day. Numbers of two calendars cannot be compared.
     fn day_number(self, year: i64, month: i64, day: i64) -> i64 {
         match self {
             Self::Days360 => year * 360 + (month - 1) * 30 + day - 1,

@@ -447,7 +447,7 @@ fn a_full_disk_leaves_no_incomplete_files() {
             let _removed = std::fs::remove_file(&file);
         }
     }
-    // What was checked before stays, and the check is continued.
+    // The record still has the arrays that were checked, and the next run continues after them.
     let record = file("record");
     let verify = ["verify", &store, "--resume", &record];
     let (status, message) = with_full_disk(&verify);
