@@ -19,8 +19,8 @@ pub(crate) use produce::produce_and_store;
 
 use crate::unpoisoned::Unpoisoned;
 
-/// Maximum number of encoded but not yet stored bytes of one write. Object stores take 64 requests at a time, and
-/// chunks of 1 MiB are common.
+/// Maximum number of encoded but not yet stored bytes of one write. Chunks of 1 MiB are common, and stores are fast with
+/// several dozen of them at a time.
 pub(crate) const IN_FLIGHT: usize = 64 << 20;
 
 enum Stop<E> {

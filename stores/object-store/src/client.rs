@@ -28,6 +28,8 @@ pub(crate) use redirect::Redirects;
 pub(crate) use retry::{WINDOW, policy};
 use timed::{Most, TimeLimits, TimedBody};
 
+use crate::network::{self, Settings};
+
 /// Time limit for resolving a host and connecting to it.
 const CONNECT: Duration = Duration::from_secs(4);
 
@@ -86,7 +88,7 @@ impl HttpConnector for Connector {
     }
 }
 
-/// A client that is created by the first request, because reading the certificates is slow.
+/// A client that is created or found by the first request, because reading the certificates is slow.
 #[derive(Debug)]
 struct Client {
     connect: Duration,
@@ -100,8 +102,9 @@ struct Client {
     client: OnceLock<Result<Ready, String>>,
 }
 
-#[derive(Debug)]
-struct Ready {
+/// A client with its connections. Its copies share them.
+#[derive(Debug, Clone)]
+pub(crate) struct Ready {
     client: reqwest::Client,
     /// Why certificates cannot be checked.
     without_roots: Option<String>,
@@ -109,7 +112,11 @@ struct Ready {
 
 impl Client {
     fn ready(&self) -> Result<&Ready, HttpError> {
-        let made = self.client.get_or_init(|| self.make().map_err(|error| error.to_string()));
+        let shared = || {
+            let settings = Settings::new(self.connect, self.allows_http, self.certificates.clone());
+            network::client(settings, || self.make()).map_err(|error| error.to_string())
+        };
+        let made = self.client.get_or_init(shared);
         made.as_ref().map_err(|reason| other(HttpErrorKind::Unknown, reason.clone()))
     }
 
@@ -445,6 +452,60 @@ mod tests {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let seen = runtime.block_on(async { store.get(&Path::from("v")).await?.bytes().await }).unwrap();
         assert_eq!(seen, "accept user-agent host");
+    }
+
+    /// Answers each request with the number of its connection.
+    fn counting_connections() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for (number, connection) in listener.incoming().enumerate() {
+                let mut connection = connection.unwrap();
+                thread::spawn(move || {
+                    while connection.read(&mut [0; 4096]).is_ok_and(|size| size > 0) {
+                        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{number}");
+                        connection.write_all(answer.as_bytes()).unwrap();
+                    }
+                });
+            }
+        });
+        url
+    }
+
+    /// Reads a value from a new store.
+    fn value_at(url: &str, certificates: Option<&std::path::Path>) -> String {
+        let file = certificates.map(|file| file.to_str().unwrap().to_owned());
+        let store = HttpBuilder::new()
+            .with_url(url)
+            .with_client_options(ClientOptions::new().with_allow_http(true))
+            .with_http_connector(Connector::new(Redirects::Any, WINDOW).with_certificates(file))
+            .build()
+            .unwrap();
+        let store = crate::RemoteStore::new(Arc::new(store), url, "").unwrap();
+        let key = zarr_spec::Key::new("key").unwrap();
+        let value = zarr_spec::store::get_value(&store, &key, 10).unwrap().unwrap();
+        String::from_utf8(value.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn stores_of_a_process_share_their_connections() {
+        let url = counting_connections();
+        assert_eq!(value_at(&url, None), "0");
+        assert_eq!(value_at(&url, None), "0");
+    }
+
+    #[test]
+    fn stores_with_other_certificates_share_no_connections() {
+        let url = counting_connections();
+        assert_eq!(value_at(&url, None), "0");
+        let authority =
+            zarr_loopback::Server::start(zarr_loopback::Options::in_memory().encrypted()).unwrap();
+        let file = std::env::temp_dir().join(format!("zarr-kit-certificates-{}.pem", std::process::id()));
+        std::fs::write(&file, authority.certificate().unwrap()).unwrap();
+        assert_eq!(value_at(&url, Some(&file)), "1");
+        assert_eq!(value_at(&url, Some(&file)), "1");
+        assert_eq!(value_at(&url, None), "0");
+        std::fs::remove_file(&file).unwrap();
     }
 
     #[test]

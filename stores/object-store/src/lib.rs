@@ -39,6 +39,7 @@ mod credentials;
 mod failure;
 mod fetch;
 mod listing;
+mod network;
 mod place;
 mod profile;
 mod runtime;

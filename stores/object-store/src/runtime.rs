@@ -1,25 +1,60 @@
-//! The threads that send the requests of a store.
+//! The threads that send the requests.
 
 use std::future::Future;
-use std::sync::OnceLock;
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Handle, Runtime as Threads};
+use tokio::runtime::{Builder, Handle, Runtime as Tokio};
 use zarr_spec::BoxError;
 
-/// Number of threads: one decrypts while the other one sends and receives. More threads would compete with the threads
-/// that decode.
-const THREADS: usize = 2;
+use crate::network;
 
-/// Maximum number of threads that resolve hosts. Idle ones end.
-const RESOLVERS: usize = 4;
+/// The maximum number of threads that resolve hosts and wait for credentials. Idle ones end.
+const BLOCKING: usize = 16;
 
-/// The threads of a store, started by its first operation.
+/// The threads of a process, which send and receive, and encrypt.
+#[derive(Debug)]
+pub(crate) struct Threads(Option<Tokio>);
+
+impl Threads {
+    /// # Errors
+    ///
+    /// If the system cannot start more threads.
+    pub(crate) fn start() -> Result<Self, BoxError> {
+        // One decrypts while another one sends and receives. More threads would compete with the threads that decode.
+        let count = thread::available_parallelism().map_or(2, |count| (count.get() / 4).clamp(2, 8));
+        let built = Builder::new_multi_thread()
+            .worker_threads(count)
+            .max_blocking_threads(BLOCKING)
+            .thread_keep_alive(Duration::from_secs(5))
+            .thread_name("zarr-object-store")
+            .enable_all()
+            .build();
+        Ok(Self(Some(built.map_err(|error| format!("cannot start threads for requests: {error}"))?)))
+    }
+
+    fn handle(&self) -> Option<&Handle> {
+        self.0.as_ref().map(Tokio::handle)
+    }
+}
+
+/// Stops the threads, but does not wait for them: waiting is not allowed inside of a runtime. All tasks have been
+/// awaited or aborted.
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(threads) = self.0.take() {
+            threads.shutdown_background();
+        }
+    }
+}
+
+/// The threads that a store uses, since its first operation.
 ///
 /// Callers block on a channel, so this works inside and outside of a Tokio runtime.
 #[derive(Debug, Default)]
-pub(crate) struct Runtime(OnceLock<Result<Threads, String>>);
+pub(crate) struct Runtime(OnceLock<Result<Arc<Threads>, String>>);
 
 impl Runtime {
     /// Returns the handle that starts tasks.
@@ -28,17 +63,9 @@ impl Runtime {
     ///
     /// If the system cannot start more threads.
     pub(crate) fn handle(&self) -> Result<&Handle, BoxError> {
-        let threads = self.0.get_or_init(|| {
-            Builder::new_multi_thread()
-                .worker_threads(THREADS)
-                .max_blocking_threads(RESOLVERS)
-                .thread_keep_alive(Duration::from_secs(5))
-                .thread_name("zarr-object-store")
-                .enable_all()
-                .build()
-                .map_err(|error| format!("cannot start threads for requests: {error}"))
-        });
-        threads.as_ref().map(Threads::handle).map_err(|error| error.clone().into())
+        let threads = self.0.get_or_init(|| network::threads().map_err(|error| error.to_string()));
+        let threads = threads.as_ref().map_err(String::clone)?;
+        threads.handle().ok_or_else(|| NO_RESPONSE.into())
     }
 
     /// Runs `task` and waits for its result.
@@ -61,13 +88,3 @@ impl Runtime {
 
 /// The message for a task that panicked.
 pub(crate) const NO_RESPONSE: &str = "the request ended without a response";
-
-/// Stops the threads, but does not wait for them: waiting is not allowed inside of a runtime. All tasks have been
-/// awaited or aborted.
-impl Drop for Runtime {
-    fn drop(&mut self) {
-        if let Some(Ok(threads)) = self.0.take() {
-            threads.shutdown_background();
-        }
-    }
-}

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::programs::{Places, Program};
 use super::runner::{Runner, Trouble};
 
-/// The number of requests that every program may have in flight.
-pub(crate) const REQUESTS: usize = 64;
+/// The number of requests that every program may have in flight: the default of this engine.
+pub(crate) const REQUESTS: usize = 128;
 
 /// The network between the programs and the remote store.
 #[derive(Debug, Clone, Copy, clap::Args)]
