@@ -9,11 +9,12 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 use zarr_kit::spec::store::{
-    Capabilities, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreError, get_value,
+    Capabilities, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreError,
 };
 use zarr_kit::spec::{Key, Output, Prefix};
 use zarr_kit::{Array, DimensionSelection, Error, Selection};
 
+use crate::chunk_changes::change_chunk;
 use crate::strided::{View, ViewPart};
 
 /// The number of parts that are read or written in one step.
@@ -218,29 +219,25 @@ impl Chunks<'_> {
             .iter()
             .zip(self.shape)
             .all(|(range, &length)| range.start == 0 && range.end as u64 == length);
+        let changed = |old: Option<&[u8]>| {
+            let mut elements = self.array.decode_chunk(&index, old)?;
+            let is_put = part.put(view, elements.bytes_mut(), self.shape);
+            is_put.then(|| self.array.encode_chunk(&index, elements.bytes())).transpose()
+        };
         let encoded = match view.contiguous(&part.place) {
-            Some(elements) if is_whole => self.array.encode_chunk(&index, elements)?,
+            Some(elements) if is_whole => Some(self.array.encode_chunk(&index, elements)?),
             _ if is_whole => {
                 let encode = |elements: &[u8]| self.array.encode_chunk(&index, elements);
-                let Some(encoded) = part.with_gathered(view, encode) else { return Ok(false) };
-                encoded?
+                part.with_gathered(view, encode).transpose()?
             }
-            _ => {
-                // A shard also contains elements outside of the array, which a later resize makes visible again.
-                let old = match part.is_complete && !self.is_sharded {
-                    true => None,
-                    false => get_value(files, &part.key, usize::MAX)?,
-                };
-                let mut elements = self.array.decode_chunk(&index, old.as_deref())?;
-                if !part.put(view, elements.bytes_mut(), self.shape) {
-                    return Ok(false);
-                }
-                self.array.encode_chunk(&index, elements.bytes())?
-            }
+            // A shard also contains elements outside of the array, which a later resize makes visible again.
+            _ if part.is_complete && !self.is_sharded => changed(None)?,
+            _ => return change_chunk(files, &part.key, changed),
         };
         let stored = match encoded {
-            Some(value) => files.set(&part.key, value.as_slice().into()),
-            None => files.erase(&part.key),
+            Some(Some(value)) => files.set(&part.key, value.as_slice().into()),
+            Some(None) => files.erase(&part.key),
+            None => return Ok(false),
         };
         Ok(stored.is_ok())
     }

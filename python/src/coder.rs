@@ -16,6 +16,7 @@ use zarr_kit::{
 };
 
 use crate::calls::detached;
+use crate::chunk_changes::{ChunkFiles, open_folder};
 use crate::chunk_files::{Batch, CallerMemory, Chunks, FilePart, PartError};
 use crate::chunk_value::ChunkValue;
 use crate::context::{ContextOptions, check_process, context, thread_pool};
@@ -23,7 +24,6 @@ use crate::creation::format_named;
 use crate::data_type::description;
 use crate::elements::{ElementBuffer, variable_elements};
 use crate::failure::{exception, exception_at, raise};
-use crate::json;
 use crate::strided::View;
 use crate::strings::{StringArray, StringBuffer};
 
@@ -186,7 +186,7 @@ impl ChunkCoder {
     ) -> PyResult<Bound<'py, PyList>> {
         check_process(self.process)?;
         let py = batch.py();
-        let files = self.files(folder)?;
+        let files = open_folder(&self.array, folder)?;
         let view = View::destination(&memory.memory)?;
         let mut results: Vec<Option<bool>> = vec![None; batch.len()];
         let parts = Batch { items: batch, memory: &memory, view: &view };
@@ -213,7 +213,7 @@ impl ChunkCoder {
     ) -> PyResult<Bound<'py, PyList>> {
         check_process(self.process)?;
         let py = batch.py();
-        let files = self.files(folder)?;
+        let files = open_folder(&self.array, folder)?;
         let view = View::source(&memory.memory)?;
         let mut results: Vec<Option<bool>> = vec![None; batch.len()];
         let parts = Batch { items: batch, memory: &memory, view: &view };
@@ -231,6 +231,11 @@ impl ChunkCoder {
             Ok(())
         })?;
         PyList::new(py, results)
+    }
+
+    /// Returns the chunks in `folder`, for a write that this class does not make itself.
+    fn files_in(&self, folder: &str) -> PyResult<ChunkFiles> {
+        open_folder(&self.array, folder).map(ChunkFiles::new)
     }
 
     /// Encodes whole chunks: arrays of any strides, or lists of elements of a variable size. A result is bytes, `None`
@@ -260,15 +265,6 @@ impl ChunkCoder {
     /// Returns the index of the first chunk.
     fn index(&self) -> Vec<u64> {
         vec![0; self.shape.len()]
-    }
-
-    /// Opens a folder for one call, because a program may move folders between calls. zarr-python takes no locks, so
-    /// neither does this store.
-    fn files(&self, folder: &str) -> PyResult<Arc<dyn Store>> {
-        let path = json::quoted(folder);
-        let description = format!(r#"{{"type": "filesystem", "locking": "none", "path": {path}}}"#);
-        let registry = self.array.hierarchy().context().registry();
-        open_store(registry, &description).map_err(|error| exception(&error))
     }
 
     fn chunks(&self) -> Chunks<'_> {

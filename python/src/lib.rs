@@ -1,7 +1,7 @@
 //! The extension module `zarr_kit._engine`: the engine of this workspace for Python.
 //!
 //! The module has classes for a hierarchy, an array, the elements and strings that a read returns, and the progress of
-//! calls. A coder of single chunks, single codecs and data types are for zarr-python. Functions run the command line,
+//! calls. A coder of single chunks, chunks in files, single codecs and data types are for zarr-python. Functions run the command line,
 //! copy hierarchies, and add codecs of Python packages. The code for NumPy (data types, indexing, broadcasting) is
 //! written in Python, in `zarr_kit/`. This code calls the classes with resolved selections. The global interpreter lock
 //! is released during all work.
@@ -9,6 +9,7 @@
 mod archive;
 mod array;
 mod calls;
+mod chunk_changes;
 mod chunk_files;
 mod chunk_value;
 mod codec;
@@ -38,6 +39,8 @@ mod _engine {
     use crate::archive::{diff, digest, repair, verify};
     #[pymodule_export]
     use crate::array::ArrayHandle;
+    #[pymodule_export]
+    use crate::chunk_changes::ChunkFiles;
     #[pymodule_export]
     use crate::codec::{CodecHandle, codec_names};
     #[pymodule_export]

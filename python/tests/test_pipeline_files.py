@@ -175,15 +175,15 @@ def read_in_child(folder: str) -> int:
     return int(array[...].sum())
 
 
-def test_text_is_not_stored_by_the_engine_but_in_one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_chunks_of_text_are_stored_in_one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    store_files = _pipeline_chunks._store_files
+    write_files = _pipeline_chunks._write_files
 
-    def counted(chunks: Any) -> None:
+    def counted(folder: str, chunks: Any, *others: Any) -> Any:
         calls.append(len(chunks))
-        store_files(chunks)
+        return write_files(folder, chunks, *others)
 
-    monkeypatch.setattr(_pipeline_chunks, "_store_files", counted)
+    monkeypatch.setattr(_pipeline_chunks, "_write_files", counted)
     words = np.array(["a", "", "é", "word"], dtype="T")
     array: Any = zarr.create_array(tmp_path, shape=4, dtype=words.dtype, chunks=(2,))
     array[...] = words

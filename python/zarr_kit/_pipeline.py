@@ -18,6 +18,7 @@ from zarr.core.codec_pipeline import FusedCodecPipeline
 from zarr_kit._hierarchy import thread_count
 from zarr_kit._pipeline_chunks import bytes_of, file_of, folder_of, read_chunks, write_chunks
 from zarr_kit._pipeline_coders import ChunkCoder, chunk_coder, fill_value, untyped
+from zarr_kit._pipeline_conditions import check_store
 from zarr_kit._pipeline_parts import ChunkPart, covers_chunk
 from zarr_kit.errors import NotSupportedError, ZarrError, issue_warning
 
@@ -153,6 +154,8 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         parts = [ChunkPart(*item) for item in batch]
         coders = self._coders([(part.store_path, part.spec) for part in parts], memory)
         if coders is None:
+            if not all(part.is_complete for part in parts):
+                check_store(parts[0].store_path)
             await self._fallback.write(batch, value, drop_axes)
             return
         await write_chunks(list(zip(parts, coders, strict=True)), memory, drop_axes)

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import zarr
@@ -12,6 +12,7 @@ from zarr.core.buffer import Buffer
 from zarr.storage import LocalStore, StorePath
 
 from zarr_kit._pipeline_coders import ChunkCoder, fill_value
+from zarr_kit._pipeline_conditions import check_store, refuse_folder, warn_of_folder
 from zarr_kit._pipeline_parts import ChunkPart, covers_chunk, merged, place, selected
 from zarr_kit.errors import ZarrError
 
@@ -36,16 +37,74 @@ async def write_chunks(
 ) -> None:
     """Write parts of chunks."""
     chunks = [(_to_merge(part, coder), coder) for part, coder in chunks]
+    refused: list[_Refused] = []
+    folder = _only_folder([part for part, _ in chunks])
+    if folder is not None:
+        first = 0
+        for parts in _groups([part for part, _ in chunks]):
+            chosen = chunks[first : first + len(parts)]
+            # One thread for all files, because another task and thread for each would take longer.
+            refused += await asyncio.to_thread(_write_files, folder, chosen, memory, dropped)
+            first += len(parts)
+        chunks = [(failed.part, failed.coder) for failed in refused]
+    elif chunks and not all(part.is_complete for part, _ in chunks):
+        check_store(chunks[0][0].store_path)
     async for first, values in _fetched(_groups([part for part, _ in chunks]), _existing_value):
         group = chunks[first : first + len(values)]
         writing = _Writing([part for part, _ in group], [coder for _, coder in group], values, dropped)
         encoded = await asyncio.to_thread(writing.encode, memory)
-        stored = [(part, value) for (part, _), value in zip(group, encoded, strict=True)]
-        if all(file_of(part) is not None for part, _ in stored):
-            # One thread for all files, because another task and thread for each would take longer.
-            await asyncio.to_thread(_store_files, stored)
-        else:
-            await _each(stored, _store)
+        await _each([(part, value) for (part, _), value in zip(group, encoded, strict=True)], _store)
+    for failed in refused:
+        if not failed.part.is_complete:
+            warn_of_folder(failed.part.store_path, failed.reason)
+
+
+class _Refused(NamedTuple):
+    """A chunk that the engine cannot store. zarr-python raises its own error for most of them, or stores them."""
+
+    part: ChunkPart
+    coder: ChunkCoder
+    reason: ZarrError
+
+
+def _write_files(
+    folder: str, chunks: list[tuple[ChunkPart, ChunkCoder]], memory: NDArray[Any], dropped: tuple[int, ...]
+) -> list[_Refused]:
+    """Write parts of chunks in files. Parts that another program changed meanwhile are merged with its chunk again."""
+    files = chunks[0][1].engine.files_in(folder)
+    refused = []
+    while chunks:
+        old = [None if part.is_complete else files.read(_path_of(part)) for part, _ in chunks]
+        values = [None if found is None else found[0] for found in old]
+        writing = _Writing([part for part, _ in chunks], [coder for _, coder in chunks], values, dropped)
+        conflicting = []
+        for (part, coder), found, encoded in zip(chunks, old, writing.encode(memory), strict=True):
+            version = None if found is None else found[1]
+            try:
+                if part.is_complete:
+                    files.store(_path_of(part), encoded)
+                elif not files.replace(_path_of(part), encoded, version):
+                    conflicting.append((part, coder))
+            except ZarrError as error:
+                if not part.is_complete:
+                    refuse_folder(part.store_path, error)
+                refused.append(_Refused(part, coder, error))
+        chunks = conflicting
+        if chunks:
+            files.wait(_path_of(chunks[0][0]))
+    return refused
+
+
+def _path_of(part: ChunkPart) -> str:
+    path: Any = part.store_path
+    return str(path.path)
+
+
+def _only_folder(parts: list[ChunkPart]) -> str | None:
+    """Return the folder of a store that reads and writes files, if all parts are in it."""
+    stores: list[Any] = [getattr(part.store_path, "store", None) for part in parts]
+    is_same = all(store is stores[0] for store in stores)
+    return folder_of(parts[0].store_path, writes=True) if parts and is_same else None
 
 
 def file_of(part: ChunkPart) -> str | None:
@@ -179,15 +238,6 @@ async def _store(part: ChunkPart, encoded: bytes | None) -> None:
         await target.delete()
     else:
         await target.set(part.spec.prototype.buffer.from_bytes(encoded))
-
-
-def _store_files(chunks: list[tuple[ChunkPart, bytes | None]]) -> None:
-    for part, encoded in chunks:
-        target: Any = part.store_path
-        if encoded is None:
-            target.delete_sync()
-        else:
-            target.set_sync(part.spec.prototype.buffer.from_bytes(encoded))
 
 
 async def _fetched(
