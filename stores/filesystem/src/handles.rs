@@ -151,6 +151,12 @@ impl Handle {
         rename_to_new(&self.0, Path::new(from), &self.0, Path::new(to))
     }
 
+    /// Like [`std::fs::hard_link`], inside of this folder.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn link_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::linkat(&self.0, from, &self.0, to, rustix::fs::AtFlags::empty())?)
+    }
+
     /// Like [`std::fs::remove_file`], in this folder.
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, name, rustix::fs::AtFlags::empty())?)

@@ -34,5 +34,9 @@ pub(crate) enum Step<'s> {
 #[cfg(not(test))]
 pub(crate) fn note(_step: Step<'_>) {}
 
+/// Marks the moment between the comparison and the rename of a conditional write, at which tests run another writer.
+#[cfg(not(test))]
+pub(crate) fn after_comparison() {}
+
 #[cfg(test)]
-pub(crate) use simulation::note;
+pub(crate) use simulation::{after_comparison, note, set_other_writer};

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use zarr_spec::store::{Durability, Version};
+use zarr_spec::store::Version;
 
 use crate::FilesystemStore;
 use crate::handles::Handle;
@@ -41,15 +41,16 @@ impl FilesystemStore {
         if self.unnamed_files.are_refused.load(Ordering::Relaxed) {
             return None;
         }
+        let mut is_synced = false;
         let created = create(handle, path).and_then(|mut file| {
-            self.write_contents(&mut file, value)?;
+            self.write_contents(&mut file, value, || is_synced = true)?;
             let version = needs_version.then(|| self.version_of_new(&file, value)).transpose()?;
             give_name(&file, handle, path)?;
             Ok(Created { version })
         });
         match created {
             Ok(created) => {
-                note(Step::CreateComplete(path, value, self.durability != Durability::None));
+                note(Step::CreateComplete(path, value, is_synced));
                 Some(created)
             }
             Err(error) => {

@@ -25,7 +25,7 @@ use crate::handles::{Handle, Opening};
 use crate::locks::Access;
 use crate::place::{TEMPORARY, failed, parent, refused};
 use crate::state::State;
-use crate::steps::{Step, note};
+use crate::steps::{self, Step, note};
 use crate::unnamed::Created;
 use crate::{Durability, FilesystemStore, Writer, listing, removing};
 
@@ -122,7 +122,7 @@ impl FilesystemStore {
             let writing = |error| failed("writing", path, error);
             let mut temporary = Temporary::create(temporary, place, handle).map_err(writing)?;
             let version = temporary.write(value, self, condition.is_some()).map_err(writing)?;
-            let is_renamed = is_new && temporary.rename_to_new(path);
+            let is_renamed = is_new && temporary.rename_to_new(path).unwrap_or(false);
             *replaces = is_new && !is_renamed;
             if !is_renamed && !self.rename_if(&mut temporary, key, path, condition)? {
                 return Ok(ConditionalWrite::Conflict);
@@ -173,8 +173,27 @@ impl FilesystemStore {
         {
             return Ok(false);
         }
+        steps::after_comparison();
+        if condition == Some(&Condition::Missing) && self.locks_folders() {
+            return self.rename_to_missing(temporary, key, path);
+        }
         self.rename(temporary, key, path)?;
         Ok(true)
+    }
+
+    /// Renames a temporary file to the path of a missing value. Returns false if the value exists: a writer that creates
+    /// a value takes no lock, so it may have created this one after the comparison.
+    fn rename_to_missing(&self, temporary: &mut Temporary<'_>, key: &Key, path: &Path) -> StoreResult<bool> {
+        let mut named = temporary.name_new(path);
+        if matches!(named, Ok(false)) && path.is_dir() {
+            self.clear_path(key, path)?;
+            named = temporary.name_new(path);
+        }
+        match named {
+            // Without such a step in the file system, each writer took the lock.
+            Err(error) if is_unsupported(&error) => self.rename(temporary, key, path).map(|()| true),
+            named => named.map_err(|error| failed("writing", path, error)),
+        }
     }
 
     /// Renames a temporary file to the path of a value. Removes an empty folder there.
@@ -190,8 +209,14 @@ impl FilesystemStore {
         })
     }
 
-    /// Writes the bytes of a new file, and waits for the disk if the store is durable.
-    pub(crate) fn write_contents(&self, file: &mut File, value: &[u8]) -> io::Result<()> {
+    /// Writes the bytes of a new file. If the store is durable, waits for the disk, and calls `synced` directly after
+    /// that.
+    pub(crate) fn write_contents(
+        &self,
+        file: &mut File,
+        value: &[u8],
+        synced: impl FnOnce(),
+    ) -> io::Result<()> {
         file.write_all(value)?;
         if self.locks_folders() {
             set_time(file)?;
@@ -199,6 +224,7 @@ impl FilesystemStore {
         if self.durability != Durability::None {
             // `sync_data` would not sync the time, which is a part of the version.
             file.sync_all()?;
+            synced();
         }
         Ok(())
     }
@@ -259,6 +285,12 @@ pub(crate) fn is_gone(error: &StoreError) -> bool {
     source.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
+/// Returns whether a file system cannot rename or link a file only if the new name is free: `EINVAL`, `ENOSYS` and
+/// `EOPNOTSUPP`, or `EPERM` for links.
+fn is_unsupported(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput | ErrorKind::PermissionDenied)
+}
+
 /// A temporary file, removed on drop unless it was renamed.
 struct Temporary<'p> {
     path: &'p Path,
@@ -302,11 +334,8 @@ impl<'p> Temporary<'p> {
         needs_version: bool,
     ) -> io::Result<Option<Version>> {
         let Some(mut file) = self.file.take() else { return Ok(None) };
-        store.write_contents(&mut file, value)?;
         note(Step::Write(self.path, value));
-        if store.durability != Durability::None {
-            note(Step::SyncFile(self.path));
-        }
+        store.write_contents(&mut file, value, || note(Step::SyncFile(self.path)))?;
         match needs_version {
             true => store.version_of_new(&file, value).map(Some),
             false => Ok(None),
@@ -324,25 +353,62 @@ impl<'p> Temporary<'p> {
         Ok(())
     }
 
-    /// Renames the file to `path`, in the same folder, if `path` does not exist. Returns false if it exists, or if the
-    /// system cannot check this and rename in one step.
+    /// Gives the file the name `path`, in the same folder, in one step. Returns false if `path` exists. The error is
+    /// [`is_unsupported`] if the file system has no such step.
+    fn name_new(&mut self, path: &Path) -> io::Result<bool> {
+        match self.rename_to_new(path) {
+            Err(error) if is_unsupported(&error) => self.link_to_new(path),
+            renamed => renamed,
+        }
+    }
+
+    /// Renames the file to `path`, in the same folder. Returns false if `path` exists.
     #[cfg(target_os = "linux")]
-    fn rename_to_new(&mut self, path: &Path) -> bool {
+    fn rename_to_new(&mut self, path: &Path) -> io::Result<bool> {
         let renamed = match (self.handle, self.path.file_name(), path.file_name()) {
             (Some(handle), Some(from), Some(to)) => handle.rename_to_new(from, to),
             _ => rename_to_new(CWD, self.path, CWD, path),
         };
-        if renamed.is_ok() {
-            note(Step::Rename(self.path, path));
-            self.is_renamed = true;
-        }
-        renamed.is_ok()
+        self.named(path, renamed)
     }
 
-    /// Returns false: on other systems, lock files protect values.
+    /// Like [`Temporary::rename_to_new`], with a second name for the file, from which the first one is then removed.
+    #[cfg(target_os = "linux")]
+    fn link_to_new(&mut self, path: &Path) -> io::Result<bool> {
+        let linked = match (self.handle, self.path.file_name(), path.file_name()) {
+            (Some(handle), Some(from), Some(to)) => handle.link_to_new(from, to),
+            _ => fs::hard_link(self.path, path),
+        };
+        if linked.is_ok() {
+            // The file is complete. If this fails, a hidden file remains.
+            let _removed = fs::remove_file(self.path);
+        }
+        self.named(path, linked)
+    }
+
+    /// Returns whether the file has its new name; false if the name exists.
+    #[cfg(target_os = "linux")]
+    fn named(&mut self, path: &Path, named: io::Result<()>) -> io::Result<bool> {
+        match named {
+            Ok(()) => {
+                note(Step::Rename(self.path, path));
+                self.is_renamed = true;
+                Ok(true)
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Fails: on other systems, lock files protect values.
     #[cfg(not(target_os = "linux"))]
-    fn rename_to_new(&mut self, _path: &Path) -> bool {
-        false
+    fn rename_to_new(&mut self, _path: &Path) -> io::Result<bool> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn link_to_new(&mut self, _path: &Path) -> io::Result<bool> {
+        Err(ErrorKind::Unsupported.into())
     }
 }
 
@@ -414,6 +480,8 @@ pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use zarr_spec::store::Store;
+
     use super::*;
 
     #[test]
@@ -454,5 +522,57 @@ mod tests {
         let temporary = Temporary::create(&mut path, place, None);
         assert_eq!(temporary.unwrap().path, folder.path().join("free"));
         assert_eq!((asked.get(), fs::read(&taken).unwrap()), (3, b"by others".to_vec()));
+    }
+
+    /// A writer that creates a value takes no lock, so another one may create the value between the comparison and the
+    /// rename of this one.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_value_that_appears_after_the_comparison_is_a_conflict() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = FilesystemStore::open(folder.path()).unwrap();
+        let key = Key::new("a/k").unwrap();
+        let path = folder.path().join("a/k");
+        fs::create_dir(folder.path().join("a")).unwrap();
+        let mut name = OsString::new();
+        let place = |name: &mut OsString| *name = folder.path().join("a/.zarr-tmp-1").into();
+        let mut temporary = Temporary::create(&mut name, place, None).unwrap();
+        temporary.write(b"second", &store, false).unwrap();
+        let other = FilesystemStore::open(folder.path()).unwrap();
+        let other_key = key.clone();
+        steps::set_other_writer(move || {
+            let created = other.set_if(&other_key, b"first".into(), &Condition::Missing);
+            assert!(!created.unwrap().is_conflict());
+        });
+        assert!(!store.rename_if(&mut temporary, &key, &path, Some(&Condition::Missing)).unwrap());
+        drop(temporary);
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        assert_eq!(fs::read_dir(folder.path().join("a")).unwrap().count(), 1);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_gets_a_new_name_by_a_rename_or_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let handle = Handle::open(folder.path(), true).unwrap();
+        let store = FilesystemStore::open(folder.path()).unwrap();
+        let free = folder.path().join("free");
+        let taken = folder.path().join("taken");
+        fs::write(&taken, b"by others").unwrap();
+        let steps: [fn(&mut Temporary<'_>, &Path) -> io::Result<bool>; 2] =
+            [|file, path| file.rename_to_new(path), |file, path| file.link_to_new(path)];
+        for (step, handle) in steps.into_iter().flat_map(|step| [(step, None), (step, Some(&handle))]) {
+            let mut name = OsString::new();
+            let place = |name: &mut OsString| *name = folder.path().join(".zarr-tmp-1").into();
+            let mut temporary = Temporary::create(&mut name, place, handle).unwrap();
+            temporary.write(b"v", &store, false).unwrap();
+            assert!(!step(&mut temporary, &taken).unwrap());
+            assert!(step(&mut temporary, &free).unwrap());
+            drop(temporary);
+            assert_eq!(fs::read(&taken).unwrap(), b"by others");
+            assert_eq!(fs::read(&free).unwrap(), b"v");
+            fs::remove_file(&free).unwrap();
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
     }
 }

@@ -27,6 +27,22 @@ thread_local! {
     static RECORD: RefCell<Option<Vec<Recorded>>> = const { RefCell::new(None) };
 }
 
+thread_local! {
+    static OTHER_WRITER: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+}
+
+/// Sets the work of another writer, which runs once, after the next comparison of this thread.
+pub(crate) fn set_other_writer(work: impl FnOnce() + 'static) {
+    OTHER_WRITER.set(Some(Box::new(work)));
+}
+
+/// Runs the other writer.
+pub(crate) fn after_comparison() {
+    if let Some(work) = OTHER_WRITER.take() {
+        work();
+    }
+}
+
 /// Records a step, if this thread records.
 pub(crate) fn note(step: Step<'_>) {
     let recorded = match step {

@@ -9,7 +9,7 @@ use zarr_spec::{ByteRange, Key, Output, Prefix};
 
 use super::simulation::{Disk, Files, Recorded, recorded};
 use crate::place::TEMPORARY;
-use crate::{Durability, FilesystemStore};
+use crate::{Durability, FilesystemStore, Locking};
 
 const OLD: &[u8] = b"old value";
 const NEW: &[u8] = b"another, longer value";
@@ -17,7 +17,7 @@ const NEW: &[u8] = b"another, longer value";
 type Call = fn(&FilesystemStore) -> Result<(), StoreError>;
 
 /// Calls that change a store, each with the calls before it.
-const CALLS: [(&str, Call, Call); 8] = [
+const CALLS: [(&str, Call, Call); 10] = [
     ("create", |_| Ok(()), |store| set(store, "a/b/k", NEW)),
     ("create next to another value", |store| set(store, "a/k", OLD), |store| set(store, "a/l", NEW)),
     ("replace", |store| set(store, "a/k", OLD), |store| set(store, "a/k", NEW)),
@@ -35,6 +35,19 @@ const CALLS: [(&str, Call, Call); 8] = [
         |store| store.set_if(&key("k"), NEW.into(), &Condition::Missing).map(drop),
     ),
     (
+        "erase under a condition",
+        |store| set(store, "a/b/k", OLD).and_then(|()| set(store, "a/l", OLD)),
+        |store| {
+            let version = version(store, "a/b/k")?;
+            store.erase_if(&key("a/b/k"), &version).map(drop)
+        },
+    ),
+    (
+        "write a part",
+        |store| set(store, "a/k", OLD),
+        |store| store.set_partial_values(&[(key("a/k"), 0, &NEW[..9]), (key("a/k"), 9, &NEW[9..])]),
+    ),
+    (
         "erase",
         |store| set(store, "a/b/k", OLD).and_then(|()| set(store, "a/l", OLD)),
         |store| store.erase(&key("a/b/k")),
@@ -50,6 +63,29 @@ const CALLS: [(&str, Call, Call); 8] = [
         |store| store.erase_prefix(&Prefix::root()),
     ),
 ];
+
+type Configure = fn(FilesystemStore) -> FilesystemStore;
+
+/// How writers exclude each other, each with its name.
+const LOCKS: [(&str, Configure); 4] = [
+    ("locked folders", |store| store),
+    ("lock files of the system", FilesystemStore::locks_files),
+    ("lock files", |store| store.locking(Locking::Lockfile)),
+    ("no locks", |store| store.locking(Locking::None)),
+];
+
+/// Checks all calls with each kind of lock.
+fn each_call(durability: Durability, check: impl Fn(&Recording) -> bool) {
+    for (lock, configure) in LOCKS {
+        for (name, before, call) in CALLS {
+            if lock == "no locks" && name.contains("condition") {
+                continue;
+            }
+            let recording = Recording::with(durability, configure, before, call);
+            assert!(check(&recording), "{name}, {lock}: {:#?}", recording.call);
+        }
+    }
+}
 
 fn key(text: &str) -> Key {
     Key::new(text).unwrap()
@@ -77,13 +113,18 @@ struct Recording {
 
 impl Recording {
     fn new(durability: Durability, before: Call, call: Call) -> Self {
+        Self::with(durability, |store| store, before, call)
+    }
+
+    fn with(durability: Durability, configure: Configure, before: Call, call: Call) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // The root does not exist yet.
-        let store = FilesystemStore::open(folder.path().join("root/data")).unwrap().durable(durability);
+        let store = FilesystemStore::open(folder.path().join("root/data")).unwrap();
+        let store = configure(store.durable(durability));
         let before = recorded(|| before(&store).unwrap());
-        let old = files_below(folder.path());
+        let old = without_temporary(files_below(folder.path()));
         let call = recorded(|| call(&store).unwrap());
-        let new = files_below(folder.path());
+        let new = without_temporary(files_below(folder.path()));
         Self { folder, before, call, old, new }
     }
 
@@ -139,19 +180,12 @@ fn files_below(folder: &Path) -> Files {
 
 #[test]
 fn with_full_durability_a_finished_call_is_not_undone() {
-    for (name, before, call) in CALLS {
-        let recording = Recording::new(Durability::Full, before, call);
-        assert!(recording.is_whole(), "{name}: {:#?}", recording.call);
-        assert!(recording.is_kept(), "{name}: {:#?}", recording.call);
-    }
+    each_call(Durability::Full, |recording| recording.is_whole() && recording.is_kept());
 }
 
 #[test]
 fn with_data_durability_every_value_is_complete() {
-    for (name, before, call) in CALLS {
-        let recording = Recording::new(Durability::Data, before, call);
-        assert!(recording.is_whole(), "{name}: {:#?}", recording.call);
-    }
+    each_call(Durability::Data, Recording::is_whole);
     // With this durability, a power cut may undo a finished call.
     let (_, before, call) = CALLS[2];
     assert!(!Recording::new(Durability::Data, before, call).is_kept());
