@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use crate::checksums;
-use crate::http::{Answer, Body, Request};
+use crate::http::{Answer, Body, Request, unescaped};
 use crate::objects::{
     Conditions, Folder, Memory, NewValue, Numbered, Objects, Refusal, State, Wanted, matches,
 };
@@ -93,12 +93,14 @@ impl Bucket {
         if !self.objects.is_key(key) {
             return Ok(xml::error(400, "InvalidArgument", "the key is not a valid file name", key));
         }
-        let is_copy = request.header("x-amz-copy-source").is_some();
+        let copied = request.header("x-amz-copy-source");
         let is_in_parts = request.asked("uploadId").is_some() || request.asked("uploads").is_some();
         match request.method.as_str() {
-            _ if is_copy || request.asked("versionId").is_some() => Ok(not_implemented(request)),
+            _ if copied.is_some() && (is_in_parts || request.method != "PUT") => Ok(not_implemented(request)),
+            _ if request.asked("versionId").is_some() => Ok(not_implemented(request)),
             _ if is_in_parts => self.of_upload(key, request),
             "GET" | "HEAD" => self.get(key, request),
+            "PUT" if copied.is_some() => self.copy(copied.unwrap_or_default(), key, request),
             "PUT" => match checksums::check(request) {
                 Ok(()) => {
                     let bytes = request.body.clone();
@@ -114,6 +116,31 @@ impl Bucket {
             }
             _ => Ok(not_implemented(request)),
         }
+    }
+
+    /// Copies the object at `source`, a bucket and an escaped key.
+    fn copy(&self, source: &str, key: &str, request: &Request) -> io::Result<Answer> {
+        let source = unescaped(source.trim_start_matches('/'))?;
+        let from = source.strip_prefix(BUCKET).and_then(|source| source.strip_prefix('/'));
+        let Some((state, body)) = from.map(|from| self.objects.open(from)).transpose()?.flatten() else {
+            return Ok(xml::error(404, "NoSuchKey", "there is no such key", &source));
+        };
+        let wanted = request.header("x-amz-copy-source-if-match");
+        if wanted.is_some_and(|wanted| !matches(wanted, &state.tag)) {
+            return Ok(refused(Refusal::Changed, &source));
+        }
+        let bytes = body.read()?;
+        let tag = checksums::tag(&bytes);
+        let put = self.objects.put(key, NewValue { bytes, tag }, &self.conditions(request))?;
+        Ok(put.map_or_else(
+            |refusal| refused(refusal, key),
+            |state| {
+                let tag = xml::escaped(&state.tag);
+                let modified = date::of_listing(state.modified);
+                let result = format!("<ETag>{tag}</ETag><LastModified>{modified}</LastModified>");
+                xml::document(200, &format!("<CopyObjectResult>{result}</CopyObjectResult>"))
+            },
+        ))
     }
 
     fn get(&self, key: &str, request: &Request) -> io::Result<Answer> {

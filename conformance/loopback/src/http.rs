@@ -238,7 +238,7 @@ pub(crate) fn percent_encoded(text: &str) -> String {
     escaped
 }
 
-fn unescaped(text: &str) -> io::Result<String> {
+pub(crate) fn unescaped(text: &str) -> io::Result<String> {
     let mut bytes = text.bytes();
     let mut plain = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.next() {

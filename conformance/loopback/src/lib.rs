@@ -3,8 +3,8 @@
 //!
 //! Conditions (`If-Match`, `If-None-Match`, `x-goog-if-generation-match`) are checked and applied in one step, under a
 //! lock. A bucket is in memory, or is a folder whose files are the objects. Multipart uploads, pages of listings,
-//! ranges, checksums and batches of deletions work as in S3. URLs are in path style, and signatures are not checked.
-//! Copies, listings of version 1 and versions of objects are answered with 501.
+//! ranges, checksums, copies and batches of deletions work as in S3. URLs are in path style, and signatures are not
+//! checked. Listings of version 1 and versions of objects are answered with 501.
 //!
 //! Answers also have the generation of an object, as Google Cloud Storage returns it in its API for S3 clients.
 //!

@@ -36,6 +36,30 @@ fn writes_with_unmet_conditions_are_refused() {
 }
 
 #[test]
+fn objects_are_copied_unless_they_have_changed() {
+    let (_folder, servers) = servers();
+    for server in &servers {
+        let mut client = Client::new(server);
+        let tag = client.ask("PUT", "/bench/a%20b", &[], b"value").header("ETag").to_owned();
+        let mut copy = |headers: &[&str]| client.ask("PUT", "/bench/d/copy", headers, b"");
+        let source = "x-amz-copy-source: bench/a%20b";
+        let changed = copy(&[source, "x-amz-copy-source-if-match: \"1\""]);
+        assert_eq!(changed.status, 412);
+        let copied = copy(&[source, &format!("x-amz-copy-source-if-match: {tag}")]);
+        assert!(
+            copied.status == 200 && copied.text().contains("<CopyObjectResult><ETag>&quot;"),
+            "{}",
+            copied.text()
+        );
+        assert_eq!(copy(&[source, "If-None-Match: *"]).status, 412);
+        for missing in ["x-amz-copy-source: /bench/none", "x-amz-copy-source: other/a%20b"] {
+            assert_eq!(copy(&[missing]).status, 404);
+        }
+        assert_eq!(client.get("/bench/d/copy").body, b"value");
+    }
+}
+
+#[test]
 fn deletions_with_unmet_conditions_are_refused() {
     let (_folder, servers) = servers();
     for server in &servers {
