@@ -1,7 +1,8 @@
 //! The rules for stores.
 //!
 //! The id of a rule is a row of the requirements, or a plain name if the rule follows only from the documentation of
-//! [`Store`]. A store that lacks a capability must report that, and skips the rules that need the capability.
+//! [`Store`]. A store that lacks a capability must report that, and skips the rules that need the capability. In a store
+//! that holds only nodes, the rules set values in chunks of arrays.
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ pub use minimal::MinimalStore;
 pub mod around;
 mod conditions;
 mod minimal;
+mod nodes;
 mod reading;
 mod removing;
 mod trial;
@@ -21,6 +23,7 @@ mod under_load;
 mod writing;
 
 use crate::suite::{Level, Rule, Subject, Suite, Trial as SuiteTrial};
+pub(crate) use nodes::with_any_keys;
 use trial::Trial;
 
 /// The id of a rule, and the violations of the store.
@@ -86,6 +89,7 @@ const fn rule(id: &'static str, level: Level, sentence: &'static str) -> Rule {
 /// Checks a store against one rule. A store that lacks a needed capability passes.
 pub(crate) fn hold(store: Arc<dyn Store>, rule: &StoreRule) -> Result<(), String> {
     let (_, needs, check) = rule;
+    let store = with_any_keys(store);
     if needs.lacking(&*store).is_some() { Ok(()) } else { check(&Trial(store)) }
 }
 
@@ -120,7 +124,7 @@ pub fn suite_of(name: &str, store: Arc<dyn Store>) -> Suite {
     let trial = |rule: &'static StoreRule| {
         let name = name.to_owned();
         let store = Arc::clone(&store);
-        SuiteTrial::new(&rule.0, move |cases| match rule.1.lacking(&*store) {
+        SuiteTrial::new(&rule.0, move |cases| match rule.1.lacking(&*with_any_keys(Arc::clone(&store))) {
             Some(quality) => cases.skip(format!("a store that is not {quality}")),
             None => {
                 let held = hold(Arc::clone(&store), rule);
