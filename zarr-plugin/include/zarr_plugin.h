@@ -624,8 +624,10 @@ struct zarr_store_vtable {
     size_t struct_size;
     /* Opens the store at `location`, a URL or path. If `location` is empty, opens the store of
      * `description_json`: `{"type": "its name", ...}`. If `inside` is not NULL, it is the store that the
-     * description names as `"store": {"type": "given"}`; the plugin owns it as soon as `open` is called. Not
-     * called, and possibly NULL, in the vtable of a store that is already open. */
+     * description names as `"store": {"type": "given"}`; the plugin owns it as soon as `open` is called.
+     * Fails with ZARR_UNSUPPORTED if `location` or the member `path` is a location that the host must open:
+     * since 2.2, the host then opens it and calls `open` again with that store as `inside`. Not called, and
+     * possibly NULL, in the vtable of a store that is already open. */
     int32_t (*open)(const void *context, zarr_str location, zarr_str description_json, const zarr_store_handle *inside, void **self, zarr_buf *err);
     void (*release)(void *self);
     /* `{"location": "memory:", "readable": true, "writeable": true, "listable": true, "erasable": true,

@@ -90,8 +90,10 @@ abi_struct! {
         struct_size: usize,
         /// Opens the store at `location`, a URL or path. If `location` is empty, opens the store of `description_json`:
         /// `{"type": "its name", ...}`. If `inside` is not NULL, it is the store that the description names as
-        /// `"store": {"type": "given"}`; the plugin owns it as soon as `open` is called. Not called, and possibly NULL,
-        /// in the vtable of a store that is already open.
+        /// `"store": {"type": "given"}`; the plugin owns it as soon as `open` is called. Fails with ZARR_UNSUPPORTED if
+        /// `location` or the member `path` is a location that the host must open: since 2.2, the host then opens it and
+        /// calls `open` again with that store as `inside`. Not called, and possibly NULL, in the vtable of a store that
+        /// is already open.
         open: fn(context: *const c_void, location: Str, description_json: Str, inside: *const StoreHandle, this: *mut *mut c_void, err: *mut Buf) -> i32,
         release: fn(this: *mut c_void),
         /// `{"location": "memory:", "readable": true, "writeable": true, "listable": true, "erasable": true,

@@ -11,11 +11,11 @@ use zarr_spec::host::registry::{DuplicateIdentifier, ExtensionPoint};
 use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::layout::MemoryLayout;
 use zarr_spec::metadata_encoding::MetadataEncoding;
-use zarr_spec::store::{Step, Store, StorePlugin};
+use zarr_spec::store::{Step, Store, StorePlugin, StoreResult};
 use zarr_spec::transformer::StorageTransformer;
 use zarr_spec::{
     About, Codec, CodecError, CodecPlugin, CodecResult, Creation, DataType, DataTypeError, Format,
-    Identifiers, Invalid, Object, Origin, Plugin, Registry, Representation, Value, printable_path,
+    Identifiers, Invalid, Object, Origin, Plugin, Registry, Representation, Value, json, printable_path,
 };
 
 use super::library::Library;
@@ -191,7 +191,8 @@ impl Lazy {
     /// Returns the plugin of a store. The identifiers contain the schemes of its URLs.
     ///
     /// A store with one scheme can be a step of URL pipelines: without options, it is opened at the URL with its
-    /// scheme, otherwise from a description.
+    /// scheme, otherwise from a description. If the library does not open the location before the step, the host opens
+    /// it and passes the store.
     fn store(self, identifiers: Identifiers, about: About, origin: Origin) -> StorePlugin {
         let schemes = identifiers.aliases.iter().filter_map(|alias| alias.strip_suffix(':'));
         let schemes: Vec<&'static str> = schemes.collect();
@@ -206,14 +207,36 @@ impl Lazy {
         let mut plugin = StorePlugin::new(name, schemes.leak(), Box::leak(Box::new(open)));
         plugin.describe = Some(Box::leak(Box::new(describe)));
         if let Some([scheme]) = scheme {
-            let open_step = move |step: &Step<'_>| match described_step(name, step)? {
-                Some(description) => stepper.opens_stores()?.describe(&description, None),
-                None => stepper.opens_stores()?.open(&format!("{scheme}:{}", place_of(step))),
-            };
+            let open_step = move |step: &Step<'_>| stepper.open_step(name, scheme, step);
             plugin = plugin.step(Box::leak(Box::new(open_step)));
         }
         plugin.about = about;
         plugin.from(origin)
+    }
+
+    fn open_step(&self, name: &str, scheme: &str, step: &Step<'_>) -> StoreResult<Arc<dyn Store>> {
+        let stores = self.opens_stores()?;
+        let place = place_of(step);
+        let location = format!("{scheme}:{place}");
+        let description = match step.options {
+            [] => None,
+            _ => Some(described_step(name, step, ("path", place.as_str().into()))?),
+        };
+        if step.path.is_some() {
+            return match description {
+                Some(description) => stores.describe(&description, None),
+                None => stores.open(&location),
+            };
+        }
+        // Only the host knows steps of pipelines.
+        if step.input.contains("://")
+            && let Some(opened) = stores.open_unless_host_does(&location, description.as_ref())?
+        {
+            return Ok(opened);
+        }
+        let inside = step.locations.open(step.input)?;
+        let given = ("store", json!({"type": "given"}));
+        stores.describe(&described_step(name, step, given)?, Some(&inside))
     }
 
     fn opens_stores(&self) -> Result<&Imported<StoreVtable>, Invalid> {
@@ -229,18 +252,15 @@ fn place_of(step: &Step<'_>) -> String {
     step.path.and_then(Path::to_str).unwrap_or(step.input).to_owned()
 }
 
-/// Returns the description of a store that is a step with options: `path` is the location before the step, and each
+/// Returns the description of a store that is a step. `place` is the member for the location before the step, and each
 /// option is a member. An option that occurs several times is a list.
-fn described_step(name: &str, step: &Step<'_>) -> Result<Option<Value>, Invalid> {
-    if step.options.is_empty() {
-        return Ok(None);
-    }
+fn described_step(name: &str, step: &Step<'_>, place: (&str, Value)) -> Result<Value, Invalid> {
     let mut members = Object::new();
     members.insert("type", name);
-    members.insert("path", place_of(step));
+    members.insert(place.0, place.1);
     let names: BTreeSet<&str> = step.options.iter().map(|(name, _)| name.as_str()).collect();
     for name in names {
-        if members.get(name).is_some() {
+        if members.get(name).is_some() || ["path", "store"].contains(&name) {
             return Err(Invalid::new(format!(
                 "the step after `{}` cannot have the option `{name}`",
                 step.input
@@ -253,7 +273,7 @@ fn described_step(name: &str, step: &Step<'_>) -> Result<Option<Value>, Invalid>
             Err(values) => members.insert(name, Value::Array(values)),
         };
     }
-    Ok(Some(Value::Object(members)))
+    Ok(Value::Object(members))
 }
 
 fn unusable(what: Invalid) -> CodecError {

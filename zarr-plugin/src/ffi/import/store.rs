@@ -25,6 +25,26 @@ impl Imported<StoreVtable> {
         self.made(location, "", None).map_err(|failure| self.error(&failure, location))
     }
 
+    /// Opens the store at a URL or path, or of `description`, which contains it. Returns `None` if the library requires
+    /// that the host opens this location.
+    pub(crate) fn open_unless_host_does(
+        &self,
+        location: &str,
+        description: Option<&Value>,
+    ) -> StoreResult<Option<Arc<dyn Store>>> {
+        let text = description.map(Value::to_string);
+        let made = match &text {
+            Some(text) => self.made("", text, None),
+            None => self.made(location, "", None),
+        };
+        match made {
+            Err(failure) if failure.status == abi::UNSUPPORTED => Ok(None),
+            made => {
+                made.map(Some).map_err(|failure| self.error(&failure, text.as_deref().unwrap_or(location)))
+            }
+        }
+    }
+
     /// Opens the store of a description.
     pub(crate) fn describe(
         &self,
