@@ -36,7 +36,7 @@ pub(crate) fn repository(operation: &'static str, place: &str, kind: &Repository
         kind,
         RepositoryErrorKind::FormatError(kind) if is_damage(kind)
     );
-    io(operation, place, reason(kind), is_damaged)
+    io(operation, place, kind, is_damaged)
 }
 
 /// Returns the error for an operation of a session.
@@ -46,12 +46,28 @@ pub(crate) fn session(operation: &'static str, place: &str, kind: &SessionErrorK
         | SessionErrorKind::RepositoryError(RepositoryErrorKind::FormatError(kind)) => is_damage(kind),
         _ => false,
     };
-    io(operation, place, reason(kind), is_damaged)
+    io(operation, place, kind, is_damaged)
 }
 
-fn io(operation: &'static str, place: &str, reason: String, is_damaged: bool) -> StoreError {
-    let error = StoreError::io(operation, place, reason);
+fn io(operation: &'static str, place: &str, failure: &(dyn Error + 'static), is_damaged: bool) -> StoreError {
+    if let Some(error) = of_store(failure) {
+        let kind = if let StoreError::Io { kind, .. } = error { *kind } else { IoKind::Other };
+        return StoreError::io(operation, place, error.to_string()).with_kind(kind);
+    }
+    let error = StoreError::io(operation, place, reason(failure));
     if is_damaged { error.with_kind(IoKind::Damaged) } else { error }
+}
+
+/// Returns the error of the store that contains the repository, if it is the cause.
+fn of_store<'e>(failure: &'e (dyn Error + 'static)) -> Option<&'e StoreError> {
+    let mut cause = Some(failure);
+    while let Some(failure) = cause {
+        if let Some(error) = failure.downcast_ref::<StoreError>() {
+            return Some(error);
+        }
+        cause = failure.source();
+    }
+    None
 }
 
 /// Returns whether the file of a repository is damaged. Other failures of this kind are missing names.

@@ -6,7 +6,11 @@
 //!
 //! **Conflicts.** A commit of a branch that has new commits of others is repeated on top of them, unless both changed the
 //! same chunk or the same document. This is an error that names the keys, and nothing is committed. Two commits of this
-//! framework to one folder wait for each other; other programs do not know this lock.
+//! framework to one folder wait for each other; other programs do not know this lock. Object stores need no lock.
+//!
+//! **Places.** A repository is in a local folder, or in any store that the program opens: the values of that store are
+//! its files. Changes need a store with conditional writes, such as a bucket of S3. Other stores, such as HTTP servers,
+//! are read.
 //!
 //! **Keys.** A repository holds documents of Zarr v3 and chunks of arrays, and nothing else. New arrays get the chunk key
 //! encoding that it has. Chunks may be written before the document of their array, but a commit needs it. Erasing the
@@ -16,22 +20,28 @@
 //! below a location that the caller allows.
 //!
 //! Opened as `icechunk:PATH`, as the step `PATH|icechunk:@branch.NAME/` of a URL pipeline, with `@tag.NAME` or the `@ID`
-//! of a snapshot instead, or as `{"type": "icechunk", "path": "data.icechunk"}`. A plain path of an existing repository
-//! is recognized. A missing folder is an empty repository, which the first change creates.
+//! of a snapshot instead, or as `{"type": "icechunk", "path": "data.icechunk"}`. A URL instead of PATH, such as
+//! `s3://bucket/prefix`, is opened as a store. A plain path of an existing repository is recognized. A missing folder or
+//! an empty prefix is an empty repository, which the first change creates.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::store::{Step, Store, StoreConfiguration, StorePlugin, StoreResult};
+use zarr_spec::store::{
+    DescribedStore, Step, Store, StoreConfiguration, StoreError, StorePlugin, StoreResult,
+};
 use zarr_spec::{Example, Invalid, typetag};
 
+mod batch;
 mod documents;
 mod failure;
 mod names;
+mod place;
 mod reading;
 mod repository;
 mod runtime;
+mod storage;
 mod store;
 mod version;
 mod writing;
@@ -50,8 +60,9 @@ zarr_spec::register!(
 const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"type": "icechunk", "path": "data.icechunk"}"#),
     Example::v3(
-        r#"{"type": "icechunk", "path": "data.icechunk", "version": "tag.v1", "virtual_chunks": "file:///data/"}"#,
+        r#"{"type": "icechunk", "path": "data.icechunk", "version": "branch.main", "virtual_chunks": "file:///data/"}"#,
     ),
+    Example::v3(r#"{"type": "icechunk", "store": {"type": "memory"}, "message": "first arrays"}"#),
 ];
 
 /// The message of commits, unless another one is given.
@@ -102,7 +113,9 @@ impl Options {
 #[serde(deny_unknown_fields)]
 struct IcechunkConfiguration {
     /// The folder of the repository.
-    path: PathBuf,
+    path: Option<PathBuf>,
+    /// The store that contains the repository, instead of a folder.
+    store: Option<DescribedStore>,
     /// The version: `branch.NAME`, `tag.NAME`, or the id of a snapshot.
     version: Option<Version>,
     /// The message of commits.
@@ -121,7 +134,7 @@ enum Urls {
 
 #[typetag::deserialize(name = "icechunk")]
 impl StoreConfiguration for IcechunkConfiguration {
-    fn open(&self, _given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         let mut options = Options::new().version(self.version.clone().unwrap_or_default());
         if let Some(message) = &self.message {
             options = options.message(message);
@@ -131,21 +144,41 @@ impl StoreConfiguration for IcechunkConfiguration {
             Some(Urls::Several(urls)) => urls.clone(),
             None => Vec::new(),
         };
-        Ok(Arc::new(IcechunkStore::open(&self.path, options)?))
+        match (&self.path, &self.store) {
+            (Some(path), None) => {
+                not_a_url(path.to_str().unwrap_or_default())?;
+                Ok(Arc::new(IcechunkStore::open(path, options)?))
+            }
+            (None, Some(store)) => Ok(Arc::new(IcechunkStore::within(store.open(given)?, options)?)),
+            _ => Err(Invalid::new(
+                "expected either `path`, a local folder, or `store`, the description of the store with the repository",
+            )
+            .into()),
+        }
     }
 }
 
 fn open(url: &str) -> StoreResult<Arc<dyn Store>> {
     let path = url.split_once(':').map_or(url, |(_, path)| path);
-    if path.is_empty() || path.contains("://") || path.starts_with("//") && !path.starts_with("///") {
+    not_a_url(path)?;
+    if path.is_empty() || path.starts_with("//") && !path.starts_with("///") {
         return Err(not_a_folder(url).into());
     }
     Ok(Arc::new(IcechunkStore::open(path, Options::new())?))
 }
 
+/// Refuses the locations of other stores, which only the program can open.
+fn not_a_url(path: &str) -> StoreResult<()> {
+    match path.contains("://") {
+        true => Err(StoreError::NotSupported { store: path.to_owned(), quality: NOT_LOCAL }),
+        false => Ok(()),
+    }
+}
+
+const NOT_LOCAL: &str = "not a local folder; a description names it in `store`, for example `\"store\": {\"type\": \
+                         \"s3\", \"url\": \"s3://bucket/data.icechunk\"}`";
+
 fn open_step(step: &Step<'_>) -> StoreResult<Arc<dyn Store>> {
-    let path =
-        step.path.filter(|path| !path.as_os_str().is_empty()).ok_or_else(|| not_a_folder(step.input))?;
     let mut options = Options::new();
     for (name, value) in step.options {
         options = match name.as_str() {
@@ -161,13 +194,17 @@ fn open_step(step: &Step<'_>) -> StoreResult<Arc<dyn Store>> {
             }
         };
     }
-    Ok(Arc::new(IcechunkStore::open(path, options)?))
+    match step.path {
+        _ if step.input.is_empty() => Err(not_a_folder("icechunk:").into()),
+        Some(path) => Ok(Arc::new(IcechunkStore::open(path, options)?)),
+        None => Ok(Arc::new(IcechunkStore::within(step.locations.open(step.input)?, options)?)),
+    }
 }
 
 fn not_a_folder(location: &str) -> Invalid {
     Invalid::new(format!(
-        "`{location}`: expected the path of a local folder, such as `icechunk:data.icechunk`; repositories in other \
-         stores are not opened"
+        "`{location}`: expected the location of a repository, such as `icechunk:data.icechunk` or \
+         `icechunk:s3://bucket/data.icechunk`"
     ))
 }
 

@@ -1,4 +1,4 @@
-//! Reads the values of a session, and those that wait until a repository can hold them.
+//! Finds the values of a session, and those that wait until a repository can hold them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use icechunk::format::manifest::ChunkPayload;
+use icechunk::format::manifest::{ChunkPayload, ChunkRef};
 use icechunk::format::snapshot::{NodeData, NodeSnapshot};
-use icechunk::format::{ByteRange as Part, ChunkIndices, Path};
+use icechunk::format::{ByteRange as Part, ChunkId, ChunkIndices, Path};
 use icechunk::session::{Session, SessionErrorKind, get_chunk};
-use zarr_spec::store::{IoKind, StoreError, StoreResult};
+use zarr_spec::store::{IoKind, StoreError, StoreResult, shared_part};
 use zarr_spec::{ByteRange, Key, LimitExceeded};
 
 use crate::failure;
@@ -38,11 +38,53 @@ impl Waiting {
     }
 }
 
+/// The location of a part of a value.
+#[derive(Debug)]
+pub(crate) enum Located {
+    /// In memory.
+    Here(Found),
+    /// In a file of the repository.
+    Stored(StoredPart),
+    /// In a file outside of the repository.
+    Virtual(VirtualPart),
+}
+
 /// A part of a value, and the size of the whole value in bytes.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) bytes: Bytes,
     pub(crate) size: u64,
+}
+
+/// A part of a chunk in a file of the repository.
+#[derive(Debug)]
+pub(crate) struct StoredPart {
+    pub(crate) id: ChunkId,
+    /// The first byte in the file, which may contain several chunks.
+    pub(crate) offset: u64,
+    /// The size of the part in bytes.
+    pub(crate) size: u64,
+    /// The size of the chunk in bytes.
+    pub(crate) whole: u64,
+}
+
+/// A part of a virtual chunk.
+#[derive(Debug)]
+pub(crate) struct VirtualPart {
+    array: Path,
+    index: ChunkIndices,
+    part: Range<u64>,
+    /// The size of the chunk in bytes.
+    whole: u64,
+    /// The location of the file.
+    url: String,
+}
+
+impl VirtualPart {
+    /// Returns the size of the part in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.part.end - self.part.start
+    }
 }
 
 /// The requested part of a value.
@@ -64,22 +106,33 @@ impl Wanted {
         Ok(part)
     }
 
-    fn of(self, key: &Key, value: &Bytes) -> StoreResult<Found> {
-        let size = value.len() as u64;
-        let part = self.within(key, size)?;
-        let bounds = usize::try_from(part.start).ok().zip(usize::try_from(part.end).ok());
-        let bytes = bounds.map_or_else(Bytes::new, |(start, end)| value.slice(start..end));
-        Ok(Found { bytes, size })
+    fn of(self, key: &Key, value: &Bytes) -> StoreResult<Located> {
+        let bytes = shared_part(key, value, self.range, self.limit)?;
+        Ok(Located::Here(Found { bytes, size: value.len() as u64 }))
+    }
+
+    fn of_stored(self, key: &Key, stored: ChunkRef) -> StoreResult<Located> {
+        let ChunkRef { id, offset, length: whole } = stored;
+        let part = self.within(key, whole)?;
+        if part.is_empty() {
+            return Ok(Located::Here(Found { bytes: Bytes::new(), size: whole }));
+        }
+        let offset = offset.checked_add(part.start);
+        let stored = |offset| StoredPart { id, offset, size: part.end - part.start, whole };
+        offset.map(stored).map(Located::Stored).ok_or_else(|| {
+            let what = "the manifest lists an offset that is too large";
+            StoreError::io("reading", key.as_str(), what).with_kind(IoKind::Damaged)
+        })
     }
 }
 
-/// Reads a part of a value; `None` if the key is missing.
-pub(crate) async fn value(
+/// Finds a part of a value; `None` if the key is missing.
+pub(crate) async fn locate(
     opened: &Opened,
     waiting: &Waiting,
     key: &Key,
     wanted: Wanted,
-) -> StoreResult<Option<Found>> {
+) -> StoreResult<Option<Located>> {
     let session = opened.session.read().await;
     let failed = |kind: &SessionErrorKind| failure::session("reading", key.as_str(), kind);
     match Name::of(key) {
@@ -90,77 +143,64 @@ pub(crate) async fn value(
         },
         Some(Name::Chunk(array, index)) => {
             match session.get_chunk_ref(&array, &index).await.map_err(|error| error.kind) {
-                Ok(Some(payload)) => {
-                    chunk(&session, StoredChunk { key, array, index, payload }, wanted).await.map(Some)
+                Ok(Some(ChunkPayload::Virtual(reference))) => {
+                    let whole = reference.length;
+                    let part = wanted.within(key, whole)?;
+                    let url = reference.location.url().to_owned();
+                    Ok(Some(Located::Virtual(VirtualPart { array, index, part, whole, url })))
                 }
+                Ok(Some(payload)) => payload_part(key, payload, wanted),
                 Err(kind) if !failure::is_missing(&kind) => Err(failed(&kind)),
-                _ => waiting_value(opened, waiting, key, wanted).await,
+                _ => waiting_part(waiting, key, wanted),
             }
         }
-        None => waiting_value(opened, waiting, key, wanted).await,
+        None => waiting_part(waiting, key, wanted),
     }
 }
 
-/// A chunk that the session has.
-struct StoredChunk<'k> {
-    key: &'k Key,
-    array: Path,
-    index: ChunkIndices,
-    payload: ChunkPayload,
+/// Finds a part of a value that waits for its array.
+fn waiting_part(waiting: &Waiting, key: &Key, wanted: Wanted) -> StoreResult<Option<Located>> {
+    waiting.get(key).map_or(Ok(None), |payload| payload_part(key, payload, wanted))
 }
 
-async fn chunk(session: &Session, chunk: StoredChunk<'_>, wanted: Wanted) -> StoreResult<Found> {
-    let StoredChunk { key, array, index, payload } = chunk;
-    let size = payload.length();
-    let part = wanted.within(key, size)?;
+fn payload_part(key: &Key, payload: ChunkPayload, wanted: Wanted) -> StoreResult<Option<Located>> {
+    match payload {
+        ChunkPayload::Inline(value) => wanted.of(key, &value).map(Some),
+        ChunkPayload::Ref(stored) => wanted.of_stored(key, stored).map(Some),
+        _ => {
+            Err(StoreError::io("reading", key.as_str(), "the repository stores the chunk in an unknown form"))
+        }
+    }
+}
+
+/// Reads a part of a virtual chunk.
+pub(crate) async fn virtual_part(opened: &Opened, key: &Key, wanted: VirtualPart) -> StoreResult<Found> {
+    let VirtualPart { array, index, part, whole: size, url } = wanted;
     if part.is_empty() {
         return Ok(Found { bytes: Bytes::new(), size });
     }
     let expected = part.end - part.start;
+    let session = opened.session.read().await;
     let read = match session.get_chunk_reader(&array, &index, &Part::Bounded(part)).await {
         Ok(reader) => get_chunk(reader).await,
         Err(error) => Err(error),
     };
-    let bytes = read.map_err(|error| match (&payload, failure::unpermitted(&error.kind)) {
-        (ChunkPayload::Virtual(reference), Some(prefix)) => {
+    let bytes = read.map_err(|error| match failure::unpermitted(&error.kind) {
+        Some(prefix) => {
             let what = format!(
-                "it is a virtual chunk in `{}`, which is read only with permission: allow `{prefix}` with the option \
-                 `virtual_chunks`",
-                reference.location.url()
+                "it is a virtual chunk in `{url}`, which is read only with permission: allow `{prefix}` with the \
+                 option `virtual_chunks`"
             );
             StoreError::io("reading", key.as_str(), what).with_kind(IoKind::NotPermitted)
         }
-        _ => failure::session("reading", key.as_str(), &error.kind),
+        None => failure::session("reading", key.as_str(), &error.kind),
     })?;
     match bytes.filter(|bytes| bytes.len() as u64 == expected) {
         Some(bytes) => Ok(Found { bytes, size }),
         None => {
-            let what = format!("the stored chunk does not have the {expected} bytes that the manifest lists");
+            let what = format!("`{url}` does not have the {expected} bytes that the manifest lists");
             Err(StoreError::io("reading", key.as_str(), what).with_kind(IoKind::Damaged))
         }
-    }
-}
-
-/// Reads a value that waits for its array.
-async fn waiting_value(
-    opened: &Opened,
-    waiting: &Waiting,
-    key: &Key,
-    wanted: Wanted,
-) -> StoreResult<Option<Found>> {
-    match waiting.get(key) {
-        Some(ChunkPayload::Inline(value)) => wanted.of(key, &value).map(Some),
-        Some(ChunkPayload::Ref(stored)) => {
-            let part = wanted.within(key, stored.length)?;
-            let range = stored.offset + part.start..stored.offset + part.end;
-            if part.is_empty() {
-                return Ok(Some(Found { bytes: Bytes::new(), size: stored.length }));
-            }
-            let fetched = opened.repository.asset_manager().fetch_chunk("", &[], &stored.id, &range).await;
-            let bytes = fetched.map_err(|error| failure::repository("reading", key.as_str(), &error.kind))?;
-            Ok(Some(Found { bytes, size: stored.length }))
-        }
-        _ => Ok(None),
     }
 }
 

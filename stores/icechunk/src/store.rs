@@ -7,19 +7,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use icechunk::conflicts::detector::ConflictDetector;
+use icechunk::format::manifest::{ChunkPayload, ChunkRef};
 use icechunk::format::snapshot::NodeData;
+use icechunk::format::{ChunkId, ChunkIndices, Path as NodePath};
+use icechunk::session::SessionErrorKind;
 use zarr_spec::store::{
-    Capabilities, Contents, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreError,
-    StoreResult, rewrite_values,
+    Capabilities, Contents, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Responses,
+    Store, StoreError, StoreResult, get_each, rewrite_values,
 };
 use zarr_spec::{Invalid, Key, Output, Prefix, Value};
 
 use crate::Options;
+use crate::batch;
 use crate::documents;
 use crate::failure;
-use crate::names::folder;
-use crate::reading::{self, Waiting, Wanted};
-use crate::repository::{Folder, Opened};
+use crate::names::{Name, folder};
+use crate::place::Place;
+use crate::reading::{self, Located, Waiting, Wanted};
+use crate::repository::Opened;
 use crate::runtime::Runtime;
 use crate::version::Version;
 use crate::writing;
@@ -40,7 +45,7 @@ const ATTEMPTS: u16 = 100;
 /// ```
 #[derive(Debug)]
 pub struct IcechunkStore {
-    folder: Folder,
+    place: Place,
     options: Options,
     runtime: Runtime,
     /// `None` until the first change creates the repository.
@@ -59,34 +64,62 @@ impl IcechunkStore {
     ///
     /// [`StoreError::Invalid`] if the folder is something else or the version does not exist, [`StoreError::Io`].
     pub fn open(path: impl AsRef<Path>, options: Options) -> StoreResult<Self> {
-        let folder = Folder::new(path.as_ref())?;
+        Self::at(Place::folder(path.as_ref())?, options)
+    }
+
+    /// Opens the repository whose files are the values of `store`, such as a prefix in a bucket. A store without values
+    /// is a repository without nodes, and the first change creates it.
+    ///
+    /// Changes need [`Capabilities::conditional_set`]; otherwise the repository is read only.
+    ///
+    /// # Errors
+    ///
+    /// As [`IcechunkStore::open`], and those of `store`.
+    pub fn within(store: Arc<dyn Store>, options: Options) -> StoreResult<Self> {
+        Self::at(Place::Store(store), options)
+    }
+
+    fn at(place: Place, options: Options) -> StoreResult<Self> {
         let mut store = Self {
-            folder,
+            is_writeable: place.is_writeable(),
+            place,
             options,
             runtime: Runtime::default(),
             opened: Mutex::default(),
-            is_writeable: true,
             waiting: Waiting::default(),
             was_refused: AtomicBool::new(false),
         };
-        if store.folder.is_vacant()? {
-            if store.options.version == Version::default() {
-                return Ok(store);
-            }
-            let what = format!("`{}` is empty, so it does not have the version", store.folder.shown());
+        if let Some(opened) = store.connect()? {
+            let session = Arc::clone(&opened.session);
+            store.is_writeable &=
+                !store.run("opening", async move { Ok(session.read().await.read_only()) })?;
+            store.opened = Mutex::new(Some(opened));
+            return Ok(store);
+        }
+        if !store.is_writeable || !store.place.is_vacant()? {
+            return Err(store.place.no_repository());
+        }
+        if store.options.version != Version::default() {
+            let what = format!("`{}` is empty, so it does not have the version", store.place.shown());
             return Err(Invalid::new(format!("{what} `{}`", store.options.version)).into());
         }
-        let opened = store.connect()?;
-        let session = Arc::clone(&opened.session);
-        store.is_writeable = !store.run("opening", async move { Ok(session.read().await.read_only()) })?;
-        store.opened = Mutex::new(Some(opened));
         Ok(store)
     }
 
-    fn connect(&self) -> StoreResult<Opened> {
-        let folder = self.folder.clone();
-        let options = self.options.clone();
-        self.run("opening", async move { folder.open(&options.version, &options.virtual_chunks).await })
+    /// Opens the repository, if it exists.
+    fn connect(&self) -> StoreResult<Option<Opened>> {
+        if matches!(self.place, Place::Folder(_)) && self.place.is_vacant()? {
+            return Ok(None);
+        }
+        self.run("opening", self.place.open(&self.options.version, &self.options.virtual_chunks))
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(crate) fn waiting(&self) -> &Waiting {
+        &self.waiting
     }
 
     /// Returns the repository, if it exists.
@@ -105,21 +138,46 @@ impl IcechunkStore {
         if let Some(opened) = &*opened {
             return Ok(opened.clone());
         }
-        if self.folder.is_vacant()? {
-            let folder = self.folder.clone();
-            self.run("creating", async move { folder.create().await })?;
+        if self.place.is_vacant()? {
+            self.run("creating", self.place.create())?;
         }
-        Ok(opened.insert(self.connect()?).clone())
+        let connected = self.connect()?.ok_or_else(|| self.place.no_repository())?;
+        Ok(opened.insert(connected).clone())
     }
 
     /// Runs a task of the library and waits for its result.
-    fn run<T: Send + 'static>(
+    pub(crate) fn run<T>(
         &self,
         operation: &'static str,
-        task: impl Future<Output = StoreResult<T>> + Send + 'static,
+        task: impl Future<Output = StoreResult<T>>,
     ) -> StoreResult<T> {
         let done = self.runtime.wait(task);
         done.unwrap_or_else(|error| Err(StoreError::io(operation, self.location(), error)))
+    }
+
+    /// Stores a chunk: in a manifest if it is small, otherwise in a file.
+    fn set_chunk(
+        &self,
+        opened: &Opened,
+        key: &Key,
+        chunk: (NodePath, ChunkIndices),
+        value: Payload<'_>,
+    ) -> StoreResult<()> {
+        if value.is_empty() {
+            let what = format!("`{key}`: an Icechunk repository cannot hold an empty chunk");
+            return Err(Invalid::new(what).into());
+        }
+        let limit = self.run("writing", async { Ok(writing::inline_limit(opened).await) })?;
+        let payload = match value.len() <= limit {
+            true => ChunkPayload::Inline(value.into_bytes()),
+            false => {
+                let id = ChunkId::random();
+                let length = value.len() as u64;
+                self.place.write(&id, value)?;
+                ChunkPayload::Ref(ChunkRef { id, offset: 0, length })
+            }
+        };
+        self.run("writing", writing::set_chunk(opened, &self.waiting, key, chunk, payload))
     }
 
     /// Returns the error for values that a repository cannot hold.
@@ -135,20 +193,18 @@ impl IcechunkStore {
     fn commit_changes(&self) -> StoreResult<()> {
         let Some(opened) = self.existing().filter(|_| self.is_writeable) else { return Ok(()) };
         self.refuse_waiting()?;
-        let Version::Branch(branch) = self.options.version.clone() else { return Ok(()) };
-        let locked = self.folder.lock()?;
-        let folder = self.folder.clone();
-        let place = self.location();
-        let message = self.options.message.clone();
-        let committed = self.run("committing", async move {
+        let Version::Branch(branch) = &self.options.version else { return Ok(()) };
+        let locked = self.place.lock()?;
+        let committed = self.run("committing", async {
             let mut session = opened.session.write().await;
             if !session.has_uncommitted_changes() {
                 return Ok(());
             }
-            let commit = session.commit(message).rebase(&ConflictDetector, ATTEMPTS);
-            commit.execute().await.map_err(|error| failure::commit(&place, &branch, &error.kind))?;
+            let commit = session.commit(self.options.message.clone()).rebase(&ConflictDetector, ATTEMPTS);
+            let failed = |kind: &SessionErrorKind| failure::commit(&self.location(), branch, kind);
+            commit.execute().await.map_err(|error| failed(&error.kind))?;
             // A session ends with its commit.
-            *session = folder.session(&opened.repository, &Version::Branch(branch)).await?;
+            *session = self.place.session(&opened.repository, &self.options.version).await?;
             Ok(())
         });
         drop(locked);
@@ -158,10 +214,11 @@ impl IcechunkStore {
 
 impl Store for IcechunkStore {
     fn location(&self) -> String {
-        let folder = self.folder.shown();
+        let place = self.place.shown();
         match &self.options.version {
-            version if *version == Version::default() => format!("icechunk:{folder}"),
-            version => format!("{folder}|icechunk:@{version}"),
+            version if *version == Version::default() && !place.contains('|') => format!("icechunk:{place}"),
+            version if *version == Version::default() => format!("{place}|icechunk:"),
+            version => format!("{place}|icechunk:@{version}"),
         }
     }
 
@@ -170,26 +227,34 @@ impl Store for IcechunkStore {
     }
 
     fn read_hints(&self) -> ReadHints {
-        // Chunks are files: a read takes about as long as copying this number of bytes.
-        ReadHints::new(0, 16 << 10)
+        self.place.read_hints()
     }
 
     fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
         let Some(opened) = self.existing() else { return Ok(None) };
         let wanted = Wanted { range: options.range, limit: to.remaining() };
-        let waiting = self.waiting.clone();
-        let key = key.clone();
-        let found =
-            self.run("reading", async move { reading::value(&opened, &waiting, &key, wanted).await })?;
-        Ok(found.map(|found| GetResult::new(Contents::Shared(found.bytes), found.size, None)))
+        let found = match self.run("reading", reading::locate(&opened, &self.waiting, key, wanted))? {
+            None => return Ok(None),
+            Some(Located::Stored(part)) => return self.place.read(key, &part, options, to).map(Some),
+            Some(Located::Virtual(part)) => self.run("reading", reading::virtual_part(&opened, key, part))?,
+            Some(Located::Here(found)) => found,
+        };
+        Ok(Some(GetResult::new(Contents::Shared(found.bytes), found.size, None)))
+    }
+
+    fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
+        match self.existing() {
+            Some(opened) => batch::responses(self, opened, requests, budget),
+            None => get_each(self, requests),
+        }
     }
 
     fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()> {
         let opened = self.for_change()?;
-        let waiting = self.waiting.clone();
-        let key = key.clone();
-        let value = value.into_bytes();
-        self.run("writing", async move { writing::set(&opened, &waiting, &key, value).await })
+        match Name::of(key) {
+            Some(Name::Chunk(array, index)) => self.set_chunk(&opened, key, (array, index), value),
+            _ => self.run("writing", writing::set(&opened, &self.waiting, key, value.into_bytes())),
+        }
     }
 
     fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> StoreResult<()> {
@@ -210,9 +275,7 @@ impl Store for IcechunkStore {
         }
         let Some(opened) = self.existing() else { return Ok(()) };
         self.was_refused.store(false, Ordering::Relaxed);
-        let waiting = self.waiting.clone();
-        let keys = keys.to_vec();
-        self.run("erasing", async move { writing::erase(&opened, &waiting, &keys).await })
+        self.run("erasing", writing::erase(&opened, &self.waiting, keys))
     }
 
     fn erase_prefix(&self, prefix: &Prefix) -> StoreResult<()> {
@@ -221,9 +284,7 @@ impl Store for IcechunkStore {
         }
         let Some(opened) = self.existing() else { return Ok(()) };
         self.was_refused.store(false, Ordering::Relaxed);
-        let waiting = self.waiting.clone();
-        let prefix = prefix.to_string();
-        self.run("erasing", async move { writing::erase_prefix(&opened, &waiting, &prefix).await })
+        self.run("erasing", writing::erase_prefix(&opened, &self.waiting, prefix.as_str()))
     }
 
     fn commit(&self) -> StoreResult<()> {

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use icechunk::format::manifest::ChunkPayload;
+use icechunk::format::{ChunkIndices, Path};
 use icechunk::session::{Session, SessionErrorKind};
 use icechunk::store::StoreErrorKind;
 use zarr_spec::store::{StoreError, StoreResult};
@@ -16,25 +17,18 @@ use crate::repository::Opened;
 /// The beginning of names that are not nodes, such as the folder of copies.
 const NOT_A_NODE: &str = "__";
 
-/// Stores a value.
+/// Stores a document, or a value that is not part of a hierarchy.
 pub(crate) async fn set(opened: &Opened, waiting: &Waiting, key: &Key, value: Bytes) -> StoreResult<()> {
-    match Name::of(key) {
-        Some(Name::Document(_)) => {
-            documents::check(&value).map_err(|error| Invalid::new(format!("`{key}`: {error}")))?;
-            set_document(opened, waiting, key, value).await
-        }
-        Some(Name::Chunk(..)) => set_chunk(opened, waiting, key, value).await,
-        None if key.as_str().starts_with(NOT_A_NODE) => {
-            waiting.lock().insert(key.clone(), ChunkPayload::Inline(value));
-            Ok(())
-        }
-        None => Err(KeyError::new(
-            key.as_str(),
-            "key",
-            "an Icechunk repository holds only `zarr.json` of nodes, and chunks below `c` of arrays",
-        )
-        .into()),
+    if matches!(Name::of(key), Some(Name::Document(_))) {
+        documents::check(&value).map_err(|error| Invalid::new(format!("`{key}`: {error}")))?;
+        return set_document(opened, waiting, key, value).await;
     }
+    if key.as_str().starts_with(NOT_A_NODE) {
+        waiting.lock().insert(key.clone(), ChunkPayload::Inline(value));
+        return Ok(());
+    }
+    let what = "an Icechunk repository holds only `zarr.json` of nodes, and chunks below `c` of arrays";
+    Err(KeyError::new(key.as_str(), "key", what).into())
 }
 
 async fn set_document(opened: &Opened, waiting: &Waiting, key: &Key, value: Bytes) -> StoreResult<()> {
@@ -65,18 +59,20 @@ async fn set_document(opened: &Opened, waiting: &Waiting, key: &Key, value: Byte
     Ok(())
 }
 
-/// Stores a chunk, which waits if its array does not exist.
-async fn set_chunk(opened: &Opened, waiting: &Waiting, key: &Key, value: Bytes) -> StoreResult<()> {
-    let Some(Name::Chunk(array, index)) = Name::of(key) else { return Ok(()) };
-    if value.is_empty() {
-        return Err(
-            Invalid::new(format!("`{key}`: an Icechunk repository cannot hold an empty chunk")).into()
-        );
-    }
-    let failed = |kind: &SessionErrorKind| failure::session("writing", key.as_str(), kind);
-    let writer = opened.session.read().await.get_chunk_writer(&array, &index);
-    let write = writer.map_err(|error| failed(&error.kind))?;
-    let payload = write(value).await.map_err(|error| failed(&error.kind))?;
+/// Returns the maximum size in bytes of a chunk in a manifest. Larger ones are files.
+pub(crate) async fn inline_limit(opened: &Opened) -> usize {
+    opened.session.read().await.config().inline_chunk_threshold_bytes().into()
+}
+
+/// Adds a chunk to an array. It waits if the array does not exist.
+pub(crate) async fn set_chunk(
+    opened: &Opened,
+    waiting: &Waiting,
+    key: &Key,
+    chunk: (Path, ChunkIndices),
+    payload: ChunkPayload,
+) -> StoreResult<()> {
+    let (array, index) = chunk;
     let mut session = opened.session.write().await;
     let set = session.set_chunk_ref(array, index, Some(payload.clone())).await;
     match set.map_err(|error| error.kind) {
@@ -91,7 +87,7 @@ async fn set_chunk(opened: &Opened, waiting: &Waiting, key: &Key, value: Bytes) 
             waiting.lock().insert(key.clone(), payload);
             Ok(())
         }
-        Err(kind) => Err(failed(&kind)),
+        Err(kind) => Err(failure::session("writing", key.as_str(), &kind)),
     }
 }
 

@@ -17,6 +17,8 @@ use zarr_store_icechunk::{IcechunkStore, Options, Version};
 mod sessions;
 #[path = "it/virtual_chunks.rs"]
 mod virtual_chunks;
+#[path = "it/within.rs"]
+mod within;
 
 /// The repository that the Python package wrote.
 const STORED: &str =
@@ -230,8 +232,18 @@ fn locations_that_are_not_repositories_are_refused() {
         (at("file"), "file"),
         (at(""), "is not an Icechunk repository"),
         (at("a/b"), ""),
-        ("icechunk:".to_owned(), "expected the path"),
-        ("icechunk:s3://bucket/a".to_owned(), "expected the path of a local folder"),
+        ("icechunk:".to_owned(), "expected the location of a repository, such as `icechunk:data.icechunk`"),
+        ("icechunk:s3://bucket/a".to_owned(), "`s3:"),
+        (
+            r#"{"type": "icechunk", "path": "s3://bucket/a"}"#.to_owned(),
+            "is not a local folder; a description names",
+        ),
+        (r#"{"type": "icechunk"}"#.to_owned(), "expected either `path`"),
+        (
+            r#"{"type": "icechunk", "path": "a", "store": {"type": "memory"}}"#.to_owned(),
+            "expected either `path`",
+        ),
+        (r#"{"type": "icechunk", "store": {"type": "memory"}, "version": "tag.v1"}"#.to_owned(), "`tag.v1`"),
         (format!("{}|icechunk:@tag.v1", path.display()), "does not have the version `tag.v1`"),
         (format!("{STORED}|icechunk:@tag.v1"), "v1"),
         (format!("{STORED}|icechunk:@branch.dev"), "dev"),

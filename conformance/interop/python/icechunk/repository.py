@@ -6,7 +6,8 @@
     repository.py read PATH VERSION     prints the elements of all arrays, and the messages of the commits, as JSON
 
 `/a` has 4 elements of `int16` in chunks of 2. VERSION is `branch.NAME` or `tag.NAME`. `write` prints the id of the first
-commit.
+commit. PATH is a folder, or `OPTIONS|URL`: a URL of S3, Google Cloud Storage or Azure, and a JSON object with the endpoint
+or the credentials of a server on this machine.
 """
 
 import json
@@ -18,12 +19,38 @@ import numpy as np
 import zarr
 
 
+def storage(path: str) -> icechunk.Storage:
+    options, _, url = path.rpartition("|")
+    if not options:
+        return icechunk.local_filesystem_storage(path)
+    options = json.loads(options)
+    scheme, _, place = url.partition("://")
+    bucket, _, prefix = place.partition("/")
+    if scheme == "az":
+        endpoint = {"azure_storage_endpoint": options["endpoint"], "allow_http": "true"}
+        return icechunk.azure_storage(
+            account=options["account"], container=bucket, prefix=prefix, access_key=options["key"], config=endpoint
+        )
+    if scheme == "gs":
+        return icechunk.gcs_storage(bucket=bucket, prefix=prefix, service_account_file=options["account"])
+    return icechunk.s3_storage(
+        bucket=bucket,
+        prefix=prefix,
+        region="us-east-1",
+        endpoint_url=options["endpoint"],
+        allow_http=True,
+        force_path_style=True,
+        access_key_id="known",
+        secret_access_key="verysecret",
+    )
+
+
 def opened(path: str) -> icechunk.Repository:
-    return icechunk.Repository.open(icechunk.local_filesystem_storage(path))
+    return icechunk.Repository.open(storage(path))
 
 
 def write(path: str) -> None:
-    repository = icechunk.Repository.create(icechunk.local_filesystem_storage(path))
+    repository = icechunk.Repository.create(storage(path))
     session = repository.writable_session("main")
     array = zarr.create_group(session.store).create_array("a", shape=(4,), chunks=(2,), dtype="i2")
     array[:] = [1, 2, 3, 4]

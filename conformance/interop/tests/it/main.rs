@@ -22,6 +22,7 @@ mod formats;
 mod grids;
 mod html_report;
 mod icechunk;
+mod icechunk_stores;
 mod image_codecs;
 mod interrupted;
 mod ledger_draft;

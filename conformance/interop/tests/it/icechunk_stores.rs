@@ -1,0 +1,309 @@
+//! Icechunk repositories in S3, Azure and Google Cloud Storage, and on HTTP servers. Servers on this machine stand in for
+//! the services. Repositories are exchanged with the Python package, which has its own clients.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use zarr_interop::environment::run_script;
+use zarr_interop::{Packages, azurite, icechunk, python, with_icechunk, zarrctl};
+use zarr_kit::spec::store::Capabilities;
+use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, open_store};
+use zarr_loopback::{Options, Server};
+
+/// The URL of the repository in the bucket of the loopback server, and in a container of Azurite.
+const PREFIX: &str = "bench/deep/data.icechunk";
+
+/// A repository that both sides reach.
+struct Place {
+    python: PathBuf,
+    /// The location for the script.
+    theirs: String,
+    /// The description of the store that contains the repository.
+    ours: Value,
+}
+
+impl Place {
+    fn in_s3(server: &Server) -> Option<Self> {
+        let endpoint = server.endpoint();
+        Some(Self {
+            python: python(Packages::Wild("icechunk"))?,
+            theirs: format!("{}|s3://{PREFIX}", json!({"endpoint": endpoint})),
+            ours: json!({"type": "s3", "url": format!("s3://{PREFIX}"), "endpoint": endpoint, "anonymous": true}),
+        })
+    }
+
+    fn at(&self, version: &str) -> String {
+        json!({"type": "icechunk", "store": self.ours, "version": version, "message": "from here"})
+            .to_string()
+    }
+
+    /// Runs the script, and returns what it prints.
+    fn run(&self, action: &str, arguments: &[&str]) -> Value {
+        let mut all = vec![OsStr::new(action), OsStr::new(&self.theirs)];
+        all.extend(arguments.iter().map(OsStr::new));
+        let (output, is_good) = run_script(&self.python, "icechunk/repository.py", &all);
+        assert!(is_good, "{output}");
+        let last = output.lines().rev().find(|line| line.starts_with(['{', '"']));
+        last.map_or(Value::Null, |line| serde_json::from_str(line).unwrap())
+    }
+
+    fn arrays(&self, version: &str) -> Value {
+        self.run("read", &[version])["arrays"].clone()
+    }
+}
+
+fn hierarchy(context: &Context, location: &str) -> Result<Hierarchy, Error> {
+    Hierarchy::open(open_store(context.registry(), location)?, context)
+}
+
+fn numbers(context: &Context, location: &str) -> Result<Vec<i16>, Error> {
+    Ok(hierarchy(context, location)?.array("/a")?.read_values::<i16>(..)?.to_vec())
+}
+
+/// Exchanges a repository in both directions, and commits of both sides that conflict or do not.
+fn exchange(place: &Place, context: &Context) {
+    let first = place.run("write", &[]);
+    for (version, expected) in [
+        ("branch.main", [5, 6, 7, 8]),
+        ("branch.dev", [1, 2, 3, 4]),
+        ("tag.v1", [1, 2, 3, 4]),
+        (first.as_str().unwrap(), [1, 2, 3, 4]),
+    ] {
+        assert_eq!(numbers(context, &place.at(version)).unwrap(), expected, "{version}");
+    }
+    let changed = |version: &str, index: u64| {
+        let hierarchy = hierarchy(context, &place.at(version)).unwrap();
+        hierarchy.array("/a").unwrap().write_values::<i16>(index..index + 1, &[9]).unwrap();
+        hierarchy
+    };
+    // Element 0 is in the same chunk as 1, and not in that of 2.
+    let refused = changed("branch.main", 1);
+    let merged = changed("branch.dev", 2);
+    place.run("change", &[]);
+    let error = refused.store().commit().unwrap_err().to_string();
+    let part = "another one committed to the branch `main` and changed the same values (`a/c/0`)";
+    assert!(error.contains(part), "{error}");
+    merged.store().commit().unwrap();
+    assert_eq!(place.arrays("branch.main"), json!({"/a": [-1, 6, 7, 8]}));
+    assert_eq!(place.arrays("branch.dev"), json!({"/a": [-2, 2, 9, 4]}));
+
+    let hierarchy = hierarchy(context, &place.at("branch.main")).unwrap();
+    let large: Vec<i32> = (0..4000).collect();
+    let builder = ArrayBuilder::new([4000], "int32").chunks([100]).shards([1000]).uncompressed();
+    hierarchy.create_array("/g/large", &builder).unwrap().write_values::<i32>(.., &large).unwrap();
+    hierarchy.store().commit().unwrap();
+    let read = place.run("read", &["branch.main"]);
+    assert_eq!(read["arrays"], json!({"/a": [-1, 6, 7, 8], "/g/large": large}));
+    assert_eq!(read["messages"][0], "from here");
+    let error = numbers(context, &place.at("tag.none")).unwrap_err().to_string();
+    assert!(error.contains("|icechunk:@tag.none") && error.contains("none"), "{error}");
+}
+
+#[test]
+fn repositories_in_s3_are_exchanged_with_the_python_package() {
+    let Some(context) = with_icechunk() else { return };
+    let server = Server::start(Options::in_memory().with_page(3)).unwrap();
+    let Some(place) = Place::in_s3(&server) else { return };
+    exchange(&place, &context);
+    // An HTTP server has the same files, but no listings and no writes.
+    let url = format!("{}/{PREFIX}", server.endpoint());
+    for location in [
+        format!("{url}|icechunk:"),
+        format!("icechunk:{url}"),
+        format!("{url}|icechunk:@branch.main|zarr3:"),
+        json!({"type": "icechunk", "store": {"type": "http", "url": url}}).to_string(),
+    ] {
+        assert_eq!(numbers(&context, &location).unwrap(), [-1, 6, 7, 8], "{location}");
+    }
+    assert_eq!(numbers(&context, &format!("{url}|icechunk:@tag.v1?message=x")).unwrap(), [1, 2, 3, 4]);
+    let store = open_store(context.registry(), &format!("{url}|icechunk:")).unwrap();
+    assert_eq!(store.capabilities(), Capabilities::READ_ONLY);
+    assert!(store.list().unwrap().iter().any(|key| key.as_str() == "g/large/zarr.json"));
+}
+
+/// Runs the test of this name again in another process with the credentials of a service. That process calls `test`
+/// with the endpoint of the service.
+fn with_credentials(name: &str, credentials: &[(&str, &str)], endpoint: impl FnOnce() -> String) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([&format!("icechunk_stores::{name}"), "--exact", "--nocapture"]);
+    command.env(SERVICE, endpoint()).envs(credentials.iter().copied());
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+/// The variable with the endpoint of a service that is running, whose credentials are in the environment.
+const SERVICE: &str = "ZARR_KIT_ICECHUNK_SERVICE";
+
+#[test]
+fn repositories_in_azure_are_exchanged_with_the_python_package() {
+    let name = "repositories_in_azure_are_exchanged_with_the_python_package";
+    let Ok(endpoint) = std::env::var(SERVICE) else {
+        let Some(azurite) = azurite() else { return };
+        return with_credentials(name, &azurite.credentials(), || azurite.endpoint().to_owned());
+    };
+    let Some(context) = with_icechunk() else { return };
+    let Some(python) = python(Packages::Wild("icechunk")) else { return };
+    let variable = |name: &str| std::env::var(name).unwrap();
+    let [account, key] = ["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT_KEY"].map(variable);
+    let url = format!("az://{PREFIX}");
+    let theirs = format!("{}|{url}", json!({"endpoint": endpoint, "account": account, "key": key}));
+    let ours = json!({"type": "az", "url": url, "endpoint": endpoint});
+    exchange(&Place { python, theirs, ours }, &context);
+}
+
+/// The loopback server has generations, as Google Cloud Storage does, and the file of the service account disables
+/// authentication.
+#[test]
+fn a_repository_in_google_cloud_storage_is_changed() {
+    let name = "a_repository_in_google_cloud_storage_is_changed";
+    if std::env::var_os(SERVICE).is_none() {
+        let server = Server::start(Options::in_memory().logged()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let account = folder.path().join("account.json");
+        let text = json!({"client_email": "a", "private_key": "", "private_key_id": "", "disable_oauth": true,
+                          "gcs_base_url": server.endpoint()});
+        fs::write(&account, text.to_string()).unwrap();
+        let credentials = [("GOOGLE_SERVICE_ACCOUNT", account.to_str().unwrap())];
+        with_credentials(name, &credentials, || server.endpoint().to_owned());
+        let log = server.take_log();
+        let conditions = log.iter().filter_map(|request| request.header("x-goog-if-generation-match"));
+        assert!(conditions.filter(|generation| *generation != "0").count() >= 2);
+        return;
+    }
+    let Some(context) = with_icechunk() else { return };
+    let location = format!("gs://{PREFIX}|icechunk:");
+    let store = open_store(context.registry(), &location).unwrap();
+    let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
+    let array = hierarchy.create_array("/a", &ArrayBuilder::new([4], "int16").chunks([2])).unwrap();
+    array.write_values::<i16>(.., &[1, 2, 3, 4]).unwrap();
+    hierarchy.store().commit().unwrap();
+    assert_eq!(numbers(&context, &location).unwrap(), [1, 2, 3, 4]);
+    array.write_values::<i16>(0..1, &[7]).unwrap();
+    let other = self::hierarchy(&context, &location).unwrap();
+    other.array("/a").unwrap().write_values::<i16>(1..2, &[8]).unwrap();
+    other.store().commit().unwrap();
+    let error = hierarchy.store().commit().unwrap_err().to_string();
+    assert!(error.contains("`a/c/0`"), "{error}");
+    assert_eq!(numbers(&context, &location).unwrap(), [1, 8, 3, 4]);
+}
+
+/// All chunks are requested together, although each is found through a manifest.
+#[test]
+fn chunks_in_a_far_bucket_are_read_together() {
+    let Some(context) = with_icechunk() else { return };
+    let options = Options::in_memory().with_delay(Duration::from_millis(20));
+    let server = Server::start(options).unwrap();
+    let ours = json!({"type": "s3", "url": format!("s3://{PREFIX}"), "endpoint": server.endpoint(), "anonymous": true});
+    let location = json!({"type": "icechunk", "store": ours}).to_string();
+    let store = open_store(context.registry(), &location).unwrap();
+    let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
+    let builder = ArrayBuilder::new([40, 1000], "uint16").chunks([1, 1000]).uncompressed();
+    let elements: Vec<u16> = (0..40_000).collect();
+    hierarchy.create_array("/a", &builder).unwrap().write_values::<u16>(.., &elements).unwrap();
+    hierarchy.store().commit().unwrap();
+    drop(hierarchy);
+    let written = server.take_traffic();
+    let array = self::hierarchy(&context, &location).unwrap().array("/a").unwrap();
+    let _opened = server.take_traffic();
+    assert_eq!(array.read_values::<u16>(..).unwrap(), elements);
+    let read = server.take_traffic();
+    // One more request is that of the manifest.
+    assert!(read.requests <= 42 && read.most_at_once >= 20, "{read:?}");
+    assert!(written.most_at_once >= 8, "{written:?}");
+}
+
+/// A user with a home folder and the plugin.
+struct Person(TempDir);
+
+impl Person {
+    fn new() -> Option<Self> {
+        let library = icechunk()?;
+        let person = Self(tempfile::tempdir().unwrap());
+        let packed = person.0.path().join("dist").display().to_string();
+        person.said(&["plugins", "pack", library.to_str().unwrap(), "--output", &packed], &[]);
+        person.said(&["plugins", "install", &packed], &[]);
+        person.said(&["plugins", "trust", "icechunk"], &[]);
+        Some(person)
+    }
+
+    fn run(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+        let mut program = Command::new(zarrctl());
+        for (name, _) in
+            std::env::vars().filter(|(name, _)| name.starts_with("AWS_") || name.starts_with("XDG_"))
+        {
+            program.env_remove(name);
+        }
+        program.env_remove("ZARR_PLUGIN_PATH").args(arguments).env("HOME", self.0.path());
+        program.envs(environment.iter().copied()).output().unwrap()
+    }
+
+    fn said(&self, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+        let output = self.run(arguments, environment);
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {complaint}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn complaint(&self, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+        let output = self.run(arguments, environment);
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && !complaint.contains("panicked"), "{arguments:?}: {complaint}");
+        complaint
+    }
+}
+
+/// The variables of the tools of AWS apply: an endpoint, keys, and a certificate authority.
+#[test]
+fn the_command_line_opens_repositories_in_buckets() {
+    let Some(person) = Person::new() else { return };
+    let server = Server::start(Options::in_memory().encrypted().logged()).unwrap();
+    let authority = person.0.path().join("authority.pem");
+    fs::write(&authority, server.certificate().unwrap()).unwrap();
+    let environment = [
+        ("AWS_ENDPOINT_URL", server.endpoint()),
+        ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"),
+        ("AWS_SECRET_ACCESS_KEY", "verysecret"),
+        ("AWS_CA_BUNDLE", authority.to_str().unwrap()),
+    ];
+    let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/wild/icechunk/repository.icechunk");
+    let stored = format!("icechunk:{stored}");
+    let url = format!("s3://{PREFIX}");
+    let ours = format!("{url}|icechunk:");
+    person.said(&["copy", &stored, &ours], &environment);
+    let digest = person.said(&["digest", &stored], &[]);
+    for location in [&*ours, &format!("icechunk:{url}"), &format!("{url}|icechunk:@branch.main/")] {
+        assert_eq!(person.said(&["digest", location], &environment), digest, "{location}");
+    }
+    person.said(&["attrs", &ours, "/small", "--set", "checked=true"], &environment);
+    assert!(person.said(&["attrs", &ours, "/small"], &environment).contains("checked"));
+    let log = server.take_log();
+    let is_signed = |request: &zarr_loopback::Request| {
+        request.header("authorization").is_some_and(|it| it.contains("Credential=AKIDEXAMPLE/"))
+    };
+    assert!(log.iter().all(is_signed));
+    for (location, variables, part) in [
+        (
+            format!("s3://{PREFIX}2|icechunk:@tag.v1"),
+            &environment[..],
+            "is empty, so it does not have the version",
+        ),
+        (format!("{url}|icechunk:@tag.v9"), &environment[..], "v9"),
+        (format!("{url}|icechunk:?store=x"), &environment[..], "cannot have the option `store`"),
+        (format!("{url}|icechunk:"), &environment[..3], "certificate"),
+        ("s3://typo/data|icechunk:".to_owned(), &environment[..], "the bucket does not exist"),
+        (format!("{}/{PREFIX}/chunks|icechunk:", server.endpoint()), &[], "certificate"),
+        (format!(r#"{{"type": "icechunk", "path": "{url}"}}"#), &environment[..], "names it in `store`"),
+    ] {
+        let complaint = person.complaint(&["tree", &location], variables);
+        assert!(complaint.contains(part) && !complaint.contains("verysecret"), "{location}: {complaint}");
+    }
+}

@@ -1,0 +1,5 @@
+//! Runs the shared conformance suite for stores on `icechunk`.
+
+use zarr_kit as _;
+
+zarr_conformance::conformance_tests!(zarr_store_icechunk);
