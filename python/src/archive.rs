@@ -8,11 +8,11 @@ use zarr_kit::archive::{
 };
 use zarr_kit::json::{to_item, to_value};
 use zarr_kit::spec::store::Store;
-use zarr_kit::{Context, Error};
+use zarr_kit::{Context, Error, Warning};
 
 use crate::calls::watched;
 use crate::credentials::CredentialSource;
-use crate::failure::{exception, raise};
+use crate::failure::{exception, raise, warn};
 use crate::hierarchy::Opening;
 use crate::progress::ProgressHandle;
 
@@ -48,11 +48,14 @@ pub(crate) fn digest(
     let opening: Opening = options.extract()?;
     let opened = opening.documents()?;
     let settings = Settings::new().progress(&progress.progress);
-    let manifest = watched(py, &progress.progress, progress.report.as_ref(), || {
+    let result = watched(py, &progress.progress, progress.report.as_ref(), || {
         let hierarchy = opened.open()?;
-        archive::digest(&hierarchy, &hierarchy.path(path)?, &settings)
+        let manifest = archive::digest(&hierarchy, &hierarchy.path(path)?, &settings)?;
+        Ok((manifest, hierarchy.warnings()))
     })?;
-    Ok(to_item(&manifest.map_err(|error| exception(&error))?.to_json()))
+    let (manifest, warnings) = result.map_err(|error: Error| exception(&error))?;
+    issue(&warnings)?;
+    Ok(to_item(&manifest.to_json()))
 }
 
 /// Returns the differences between two hierarchies.
@@ -73,13 +76,16 @@ pub(crate) fn diff(
         compared = compared.tolerance(Tolerance::new(absolute, relative));
     }
     let settings = Settings::new().progress(&progress.progress);
-    let diff = watched(py, &progress.progress, progress.report.as_ref(), || {
+    let result = watched(py, &progress.progress, progress.report.as_ref(), || {
         let [first, second] = [first.open()?, second.open()?];
         let one = Side { hierarchy: &first, root: first.path(&how.path)? };
         let other = Side { hierarchy: &second, root: second.path(&how.second_path)? };
-        archive::diff(&one, &other, compared, &settings)
+        let diff = archive::diff(&one, &other, compared, &settings)?;
+        Ok((diff, [first.warnings(), second.warnings()].concat()))
     })?;
-    Ok(to_item(&diff.map_err(|error| exception(&error))?.to_json()))
+    let (diff, warnings) = result.map_err(|error: Error| exception(&error))?;
+    issue(&warnings)?;
+    Ok(to_item(&diff.to_json()))
 }
 
 /// Returns the report of a check of a store.
@@ -123,6 +129,10 @@ pub(crate) fn repair(
     })?;
     let plan = to_value(&plan.map_err(|error| exception(&error))?);
     Ok(to_item(&plan.map_err(|error| raise("ZarrError", &error.to_string()))?))
+}
+
+fn issue(warnings: &[Warning]) -> PyResult<()> {
+    warnings.iter().try_for_each(|warning| warn(&warning.to_string()))
 }
 
 /// A store that may not have a hierarchy.

@@ -4,10 +4,10 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use zarr_kit::spec::{DataType, Elements};
-use zarr_kit::{Array, Error, Progress, Selection};
+use zarr_kit::spec::{ByteOrder, DataType, Elements, Representation};
+use zarr_kit::{Array, ElementArray, Error, Progress, Selection};
 
-use crate::calls::{detached, handles_signals, watched};
+use crate::calls::{abandonable, detached, handles_signals, watched};
 use crate::context::check_process;
 use crate::data_type::description;
 use crate::elements::{Destination, ElementBuffer, Source, variable_elements};
@@ -88,6 +88,14 @@ impl ArrayHandle {
         description(py, &**self.current().data_type())
     }
 
+    /// Returns whether elements are stored as big-endian numbers before their codecs, as a data type of v2 sets it.
+    #[getter]
+    fn is_big_endian(&self) -> bool {
+        let array = self.current();
+        let first = array.codecs().links().first().map(|link| &link.decoded);
+        matches!(first, Some(Representation::Array(array)) if array.byte_order == ByteOrder::Big)
+    }
+
     /// Returns the fill value as an element, or `None` if it is undefined.
     #[getter]
     fn fill_value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
@@ -122,7 +130,11 @@ impl ArrayHandle {
 
     /// Returns the number of stored chunks.
     fn stored_chunk_count(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.run(py, Array::stored_chunks)?.len())
+        check_process(self.process)?;
+        let array = self.current();
+        let count = move || array.stored_chunks().map(|chunks| chunks.len());
+        let count = if handles_signals(py)? { abandonable(py, count)? } else { detached(py, count)? };
+        count.map_err(|error| exception(&error))
     }
 
     /// Reads elements of a fixed size.
@@ -150,12 +162,7 @@ impl ArrayHandle {
 
     /// Reads many selections of elements of a fixed size. A chunk that several of them need is decoded only once.
     fn read_many(&self, py: Python<'_>, selections: &Bound<'_, PyList>) -> PyResult<Vec<ElementBuffer>> {
-        let selections =
-            selections.iter().map(|entries| selection(&entries)).collect::<PyResult<Vec<_>>>()?;
-        let array = self.current();
-        let is_long = selections.len() > 1 || selections.iter().any(|one| may_take_long(&array, one));
-        let arrays = self.run_long(py, is_long, |array| array.read_many(&selections))?;
-        arrays.into_iter().map(ElementBuffer::new).collect()
+        self.read_each(py, selections)?.into_iter().map(ElementBuffer::new).collect()
     }
 
     /// Reads elements of a fixed size into `destination`, which has their size.
@@ -175,20 +182,18 @@ impl ArrayHandle {
     fn read_list<'py>(&self, py: Python<'py>, entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let selection = selection(entries)?;
         let is_long = may_take_long(&self.current(), &selection);
-        let elements = self.run_long(py, is_long, |array| array.read(selection))?;
-        let data_type = elements.data_type();
-        if data_type.name() == "string" {
-            return Ok(Bound::new(py, StringBuffer::new(elements))?.into_any());
-        }
-        let list = PyList::empty(py);
-        for element in elements.iter() {
-            match (data_type.optional(), element.split_first()) {
-                (None, _) => list.append(PyBytes::new(py, element))?,
-                (Some(_), Some((_present, element))) => list.append(PyBytes::new(py, element))?,
-                (Some(_), None) => list.append(py.None())?,
-            }
-        }
-        Ok(list.into_any())
+        variable_for_python(py, self.run_long(py, is_long, |array| array.read(selection))?)
+    }
+
+    /// Reads many selections of elements of a variable size, as [`ArrayHandle::read_many`] and
+    /// [`ArrayHandle::read_list`] do.
+    fn read_many_lists<'py>(
+        &self,
+        py: Python<'py>,
+        selections: &Bound<'py, PyList>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let arrays = self.read_each(py, selections)?;
+        arrays.into_iter().map(|elements| variable_for_python(py, elements)).collect()
     }
 
     /// Writes elements of a fixed size.
@@ -265,6 +270,14 @@ impl ArrayHandle {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn read_each(&self, py: Python<'_>, selections: &Bound<'_, PyList>) -> PyResult<Vec<ElementArray>> {
+        let selections =
+            selections.iter().map(|entries| selection(&entries)).collect::<PyResult<Vec<_>>>()?;
+        let array = self.current();
+        let is_long = selections.len() > 1 || selections.iter().any(|one| may_take_long(&array, one));
+        self.run_long(py, is_long, |array| array.read_many(&selections))
+    }
+
     /// Runs `work` without the global interpreter lock.
     fn run<T: Send>(
         &self,
@@ -333,6 +346,22 @@ impl Counted {
         let report = handle.report.as_ref().map(|report| report.clone_ref(py));
         Self { progress: handle.progress.clone(), report }
     }
+}
+
+/// Returns text as strings, and other elements of a variable size as a list of `bytes`, and of `None` for missing ones.
+fn variable_for_python(py: Python<'_>, elements: ElementArray) -> PyResult<Bound<'_, PyAny>> {
+    if elements.data_type().name() == "string" {
+        return Ok(Bound::new(py, StringBuffer::new(elements))?.into_any());
+    }
+    let list = PyList::empty(py);
+    for element in elements.iter() {
+        match (elements.data_type().optional(), element.split_first()) {
+            (None, _) => list.append(PyBytes::new(py, element))?,
+            (Some(_), Some((_present, element))) => list.append(PyBytes::new(py, element))?,
+            (Some(_), None) => list.append(py.None())?,
+        }
+    }
+    Ok(list.into_any())
 }
 
 fn is_optional(data_type: &dyn DataType) -> bool {

@@ -4,6 +4,7 @@
 //! that `except Exception` does not catch. Only this module releases the lock.
 
 use std::any::Any;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
@@ -45,10 +46,7 @@ pub(crate) fn watched<T: Send>(
                 drop(ended);
                 result
             };
-            let thread = thread::Builder::new().name("zarr-kit-call".to_owned()).stack_size(STACK);
-            let thread = thread
-                .spawn_scoped(scope, work)
-                .map_err(|error| raise("OutOfMemoryError", &format!("starting a thread: {error}")))?;
+            let thread = builder().spawn_scoped(scope, work).map_err(|error| no_thread(&error))?;
             let mut watched = Ok(());
             while wait.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 if watched.is_ok() {
@@ -63,11 +61,44 @@ pub(crate) fn watched<T: Send>(
     Ok(result)
 }
 
+/// Runs `work`, which changes nothing, on another thread. Meanwhile, this thread handles signals.
+///
+/// An exception of a signal handler is raised immediately. The other thread ends after the requests that it has sent,
+/// and its result is dropped.
+pub(crate) fn abandonable<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (ended, wait) = sync_channel(1);
+    let work = move || {
+        // After an exception, the result is not received.
+        let _unless_abandoned = ended.send(catch_unwind(AssertUnwindSafe(work)));
+    };
+    py.detach(move || {
+        builder().spawn(work).map_err(|error| no_thread(&error))?;
+        loop {
+            match wait.recv_timeout(INTERVAL) {
+                Ok(result) => return result.map_err(|panic| internal_error(&*panic)),
+                Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                Err(RecvTimeoutError::Disconnected) => return Err(internal_error(&"a thread ended early")),
+            }
+        }
+    })
+}
+
 /// Returns whether this thread handles the signals of the process.
 pub(crate) fn handles_signals(py: Python<'_>) -> PyResult<bool> {
     let threading = py.import("threading")?;
     let main = threading.call_method0("main_thread")?.getattr("ident")?;
     threading.call_method0("get_ident")?.eq(main)
+}
+
+fn builder() -> thread::Builder {
+    thread::Builder::new().name("zarr-kit-call".to_owned()).stack_size(STACK)
+}
+
+fn no_thread(error: &io::Error) -> PyErr {
+    raise("OutOfMemoryError", &format!("starting a thread: {error}"))
 }
 
 fn call(py: Python<'_>, report: Option<&Py<PyAny>>, progress: &Progress) -> PyResult<()> {

@@ -26,22 +26,11 @@ pub(crate) struct CodecHandle {
     memory: u64,
 }
 
-/// Data types and shapes that a codec is tried with, because its kind is known only after it was created. The last one
-/// is an image in colors.
-const TRIED: [(&str, &[u64]); 12] = [
-    ("uint8", &[1]),
-    ("uint8", &[1, 1]),
-    ("uint8", &[1, 1, 1]),
-    ("uint8", &[1, 1, 1, 1]),
-    ("uint8", &[1, 1, 1, 1, 1]),
-    ("uint8", &[]),
-    ("float32", &[1]),
-    ("int32", &[1]),
-    ("float64", &[1]),
-    ("bool", &[1]),
-    ("string", &[1]),
-    ("uint8", &[2, 2, 3]),
-];
+/// Data types and shapes that a codec is tried with, because its kind is known only after it was created. The last shape
+/// is that of an image in colors.
+const TRIED_TYPES: [&str; 7] = ["uint8", "float32", "int32", "float64", "bool", "string", "zarr-kit.json"];
+const TRIED_SHAPES: [&[u64]; 7] =
+    [&[1], &[1, 1], &[1, 1, 1], &[1, 1, 1, 1], &[1, 1, 1, 1, 1], &[], &[2, 2, 3]];
 
 #[pymethods]
 impl CodecHandle {
@@ -116,12 +105,29 @@ impl CodecHandle {
 #[pyfunction]
 pub(crate) fn codec_names(format: &str) -> PyResult<Vec<&'static str>> {
     let format = format_named(format)?;
-    let registry = Registry::linked().map_err(|error| raise("PluginError", &error.to_string()))?;
+    let registry = linked()?;
     let reading = Reading::new(Mode::Lenient);
-    let entries = CATALOGUE.iter().filter(|entry| entry.point == ExtensionPoint::Codec);
-    let names =
-        entries.flat_map(|entry| entry.identifiers.iter().copied()).filter(|name| !name.contains(':'));
+    let names = names_of(ExtensionPoint::Codec);
     Ok(names.filter(|name| registry.codecs().find(format, name, &reading).is_ok()).collect())
+}
+
+/// Returns the names of the data types of this build in documents of `format`, without those that are URIs.
+#[pyfunction]
+pub(crate) fn data_type_names(format: &str) -> PyResult<Vec<&'static str>> {
+    let format = format_named(format)?;
+    let registry = linked()?;
+    let reading = Reading::new(Mode::Lenient);
+    let names = names_of(ExtensionPoint::DataType);
+    Ok(names.filter(|name| registry.data_types().find(format, name, &reading).is_ok()).collect())
+}
+
+pub(crate) fn linked() -> PyResult<Registry> {
+    Registry::linked().map_err(|error| raise("PluginError", &error.to_string()))
+}
+
+fn names_of(point: ExtensionPoint) -> impl Iterator<Item = &'static str> {
+    let entries = CATALOGUE.iter().filter(move |entry| entry.point == point);
+    entries.flat_map(|entry| entry.identifiers.iter().copied()).filter(|name| !name.contains(':'))
 }
 
 /// Creates the codec for bytes, or for the first of several arrays that it supports. If it supports none, returns the
@@ -131,7 +137,8 @@ fn created(creation: &Creation<'_>, registry: &Registry) -> Result<Codec, CodecE
         return Ok(codec);
     }
     let mut refusal = None;
-    for (name, shape) in TRIED {
+    let tried = TRIED_TYPES.into_iter().flat_map(|name| TRIED_SHAPES.map(|shape| (name, shape)));
+    for (name, shape) in tried {
         let Some(array) = small_array(registry, name, shape) else { continue };
         match registry.codec(creation, &array) {
             Ok(codec) => return Ok(codec),
@@ -141,8 +148,8 @@ fn created(creation: &Creation<'_>, registry: &Registry) -> Result<Codec, CodecE
     Err(refusal.unwrap_or_else(|| CodecError::Unsupported("this build does not have data types".to_owned())))
 }
 
-/// Returns an array of a data type and a shape.
-fn small_array(registry: &Registry, name: &str, shape: &[u64]) -> Option<Representation> {
+/// Returns an array of a data type of v3 and a shape.
+pub(crate) fn small_array(registry: &Registry, name: &str, shape: &[u64]) -> Option<Representation> {
     let document = DataTypeDocument::named(name);
     let created = registry.data_type(Format::V3, &document, &Reading::new(Mode::Lenient)).ok()?;
     let (data_type, byte_order) = created;
@@ -185,7 +192,7 @@ fn not_for_bytes() -> CodecError {
     CodecError::Unsupported("it converts elements, not bytes".to_owned())
 }
 
-fn failed(name: &str, error: &CodecError) -> PyErr {
+pub(crate) fn failed(name: &str, error: &CodecError) -> PyErr {
     let class = match error {
         CodecError::InvalidConfiguration(_) => "InvalidInputError",
         CodecError::Unsupported(_) | CodecError::Inner(_) => "NotUnderstoodError",

@@ -3,8 +3,10 @@
 //! Handles that share a context share locks, so two threads may write to one array through two Python objects.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::available_parallelism;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::sync::MutexExt;
@@ -20,7 +22,7 @@ static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
 struct Shared {
     process: u32,
     context: Context,
-    /// The thread pools by their number of threads. 0 stands for the number that the system recommends.
+    /// The thread pools by their number of threads.
     pools: BTreeMap<usize, ThreadPool>,
 }
 
@@ -30,7 +32,7 @@ pub(crate) struct ContextOptions {
     pub(crate) is_strict: bool,
     /// Whether chunks of fill values are stored.
     pub(crate) stores_empty_chunks: bool,
-    /// The number of threads; `None` for the number that the system recommends.
+    /// The number of threads; `None` for the number of processors that this process may use.
     pub(crate) threads: Option<usize>,
 }
 
@@ -43,7 +45,7 @@ pub(crate) fn context(options: ContextOptions) -> PyResult<Context> {
     let shared = Shared::of_this_process(&mut shared)?;
     let context = match options.threads {
         Some(1) => shared.context.clone().with_one_thread(),
-        threads => shared.context.clone().with_thread_pool(&shared.pool(threads.unwrap_or(0))?),
+        threads => shared.context.clone().with_thread_pool(&shared.pool(threads)?),
     };
     let context = if options.stores_empty_chunks { context.with_empty_chunks() } else { context };
     Ok(context.with_mode(if options.is_strict { Mode::Strict } else { Mode::Lenient }))
@@ -65,12 +67,11 @@ pub(crate) fn change_registry(change: impl FnOnce(&mut Registry) -> PyResult<()>
     Ok(())
 }
 
-/// Returns the threads of the contexts with this number of threads; `None` stands for the number that the system
-/// recommends.
+/// Returns the threads of the contexts with this number of threads, as in [`ContextOptions::threads`].
 pub(crate) fn thread_pool(threads: Option<usize>) -> PyResult<ThreadPool> {
     let mut shared = shared();
     match &mut *shared {
-        Some(shared) if shared.process == process::id() => shared.pool(threads.unwrap_or(0)),
+        Some(shared) if shared.process == process::id() => shared.pool(threads),
         _ => Err(PyRuntimeError::new_err("this process does not have a context")),
     }
 }
@@ -93,7 +94,10 @@ impl Shared {
         Ok(Self { process: process::id(), context, pools: BTreeMap::new() })
     }
 
-    fn pool(&mut self, threads: usize) -> PyResult<ThreadPool> {
+    fn pool(&mut self, threads: Option<usize>) -> PyResult<ThreadPool> {
+        // Without a number, rayon would read an environment variable. The number of processors follows from the
+        // affinity and the control group.
+        let threads = threads.unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get));
         if let Some(pool) = self.pools.get(&threads) {
             return Ok(pool.clone());
         }

@@ -29,6 +29,9 @@ pub(crate) fn array_builder(description: &Object) -> PyResult<ArrayBuilder> {
         builder = builder.fill_value(Value::Null);
     }
     builder = with_codecs(builder, description)?;
+    if member(description, "only_filters").and_then(Value::as_bool) == Some(true) {
+        builder = builder.without_compressor();
+    }
     builder = with_names(builder, description)?;
     if let Some(order) = text(description, "order")? {
         builder = builder.order(order.parse().map_err(|error: Invalid| invalid(&error.to_string()))?);

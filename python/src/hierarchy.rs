@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
 use zarr_kit::spec::store::Store;
-use zarr_kit::{Context, EntryKind, Error, Format, Hierarchy, OpenOptions};
+use zarr_kit::{Context, EntryKind, Error, Format, Hierarchy, OpenOptions, Progress};
 
 use crate::archive::Place;
 use crate::array::ArrayHandle;
-use crate::calls::detached;
+use crate::calls::{abandonable, detached, handles_signals, watched};
 use crate::context::{ContextOptions, check_process, context};
 use crate::creation::{array_builder, format_named};
 use crate::credentials::CredentialSource;
@@ -48,9 +48,10 @@ impl HierarchyHandle {
         let opening: Opening = options.extract()?;
         let format = opening.format()?;
         let context = opening.context()?;
-        let hierarchy =
-            detached(py, || opening.open(&context, format))?.map_err(|error| exception(&error))?;
-        Self::new(hierarchy)
+        let is_long = opening.may_take_long() && handles_signals(py)?;
+        let open = move || opening.open(&context, format);
+        let opened = if is_long { abandonable(py, open)? } else { detached(py, open)? };
+        Self::new(opened.map_err(|error| exception(&error))?)
     }
 
     /// Opens the hierarchy that a dictionary describes, or creates it in an empty store.
@@ -59,9 +60,11 @@ impl HierarchyHandle {
         let opening: Opening = options.extract()?;
         let format = opening.format()?;
         let context = opening.context()?;
-        let hierarchy =
-            detached(py, || opening.create(&context, format))?.map_err(|error| exception(&error))?;
-        Self::new(hierarchy)
+        let is_long = opening.may_take_long() && handles_signals(py)?;
+        let create = || opening.create(&context, format);
+        let created =
+            if is_long { watched(py, &Progress::new(), None, create)? } else { detached(py, create)? };
+        Self::new(created.map_err(|error| exception(&error))?)
     }
 
     /// Returns the name of the format.
@@ -90,7 +93,8 @@ impl HierarchyHandle {
 
     /// Returns `"array"` or `"group"`, or `None` if there is no node at `path`.
     fn kind(&self, py: Python<'_>, path: &str) -> PyResult<Option<&'static str>> {
-        let found = self.run(py, |hierarchy| match hierarchy.metadata(path) {
+        let path = path.to_owned();
+        let found = self.read(py, self.is_remote(), move |hierarchy| match hierarchy.metadata(&*path) {
             Ok(metadata) => Ok(Some(metadata)),
             Err(Error::NoNode(_)) => Ok(None),
             Err(error) => Err(error),
@@ -103,12 +107,15 @@ impl HierarchyHandle {
 
     /// Opens the array at `path`.
     fn array(&self, py: Python<'_>, path: &str) -> PyResult<ArrayHandle> {
-        Ok(ArrayHandle::new(self.run(py, |hierarchy| hierarchy.array(path))?, self.process))
+        let path = path.to_owned();
+        let array = self.read(py, self.is_remote(), move |hierarchy| hierarchy.array(&*path))?;
+        Ok(ArrayHandle::new(array, self.process))
     }
 
     /// Opens the arrays directly below the group at `path`, sorted by name.
     fn arrays(&self, py: Python<'_>, path: &str) -> PyResult<Vec<ArrayHandle>> {
-        let arrays = self.run(py, |hierarchy| hierarchy.group(path)?.arrays())?;
+        let path = path.to_owned();
+        let arrays = self.read(py, true, move |hierarchy| hierarchy.group(&*path)?.arrays())?;
         Ok(arrays.into_iter().map(|array| ArrayHandle::new(array, self.process)).collect())
     }
 
@@ -125,19 +132,21 @@ impl HierarchyHandle {
         if let Some(element) = fill_value {
             builder = builder.fill_element(element);
         }
-        let array = self.run(py, |hierarchy| hierarchy.create_array(path, &builder))?;
+        let array = self.change(py, self.is_remote(), |hierarchy| hierarchy.create_array(path, &builder))?;
         Ok(ArrayHandle::new(array, self.process))
     }
 
     /// Creates a group with attributes from a JSON text.
     fn create_group(&self, py: Python<'_>, path: &str, attributes: &str) -> PyResult<()> {
         let attributes = json::object(attributes)?;
-        self.run(py, |hierarchy| hierarchy.create_group(path, attributes).map(drop))
+        self.change(py, self.is_remote(), |hierarchy| hierarchy.create_group(path, attributes).map(drop))
     }
 
     /// Opens the group at `path` and returns its attributes as a JSON text.
     fn group_attributes(&self, py: Python<'_>, path: &str) -> PyResult<String> {
-        Ok(json::text(self.run(py, |hierarchy| hierarchy.group(path))?.attributes()))
+        let path = path.to_owned();
+        let group = self.read(py, self.is_remote(), move |hierarchy| hierarchy.group(&*path))?;
+        Ok(json::text(group.attributes()))
     }
 
     /// Changes attributes of a group: sets the members of `changed` and removes the names in `removed`. If `replace` is
@@ -151,7 +160,7 @@ impl HierarchyHandle {
         replace: bool,
     ) -> PyResult<String> {
         let change = AttributeChange { changed: json::object(changed)?, removed, replace };
-        let group = self.run(py, |hierarchy| {
+        let group = self.change(py, self.is_remote(), |hierarchy| {
             let mut group = hierarchy.group(path)?;
             group.update_attributes(|attributes| change.apply(attributes))?;
             Ok(group)
@@ -161,26 +170,27 @@ impl HierarchyHandle {
 
     /// Returns the paths and kinds of the children of a group, or of all nodes below it if `recursive` is true.
     fn nodes(&self, py: Python<'_>, path: &str, recursive: bool) -> PyResult<Vec<(String, &'static str)>> {
-        let entries = self.run(py, |hierarchy| match recursive {
-            true => hierarchy.walk(path),
-            false => hierarchy.children(path),
+        let path = path.to_owned();
+        let entries = self.read(py, true, move |hierarchy| match recursive {
+            true => hierarchy.walk(&*path),
+            false => hierarchy.children(&*path),
         })?;
         Ok(entries.iter().map(|entry| (entry.path.to_string(), kind_name(entry.kind))).collect())
     }
 
     /// Erases a node and everything below it.
     fn erase(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        self.run(py, |hierarchy| hierarchy.erase(path))
+        self.change(py, true, |hierarchy| hierarchy.erase(path))
     }
 
     /// Writes the consolidated metadata of a group.
     fn consolidate(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        self.run(py, |hierarchy| hierarchy.consolidate(path))
+        self.change(py, true, |hierarchy| hierarchy.consolidate(path))
     }
 
     /// Commits a store that collects changes.
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        self.run(py, |hierarchy| Ok(hierarchy.store().commit()?))
+        self.change(py, true, |hierarchy| Ok(hierarchy.store().commit()?))
     }
 }
 
@@ -191,16 +201,47 @@ impl HierarchyHandle {
         Ok(handle)
     }
 
-    /// Runs `work` without the global interpreter lock, and issues the warnings that it caused.
-    fn run<T: Send>(
+    /// Runs `work`, which changes nothing, without the global interpreter lock, and issues the warnings that it caused.
+    /// If it takes long, an exception of a signal handler ends the call immediately.
+    fn read<T: Send + 'static>(
         &self,
         py: Python<'_>,
+        is_long: bool,
+        work: impl FnOnce(&Hierarchy) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        check_process(self.process)?;
+        let hierarchy = self.hierarchy.clone();
+        let work = move || work(&hierarchy);
+        let read = if is_long && handles_signals(py)? { abandonable(py, work)? } else { detached(py, work)? };
+        let result = read.map_err(|error| exception(&error))?;
+        self.issue_warnings()?;
+        Ok(result)
+    }
+
+    /// Runs `work` without the global interpreter lock, and issues the warnings that it caused. If it takes long, an
+    /// exception of a signal handler ends the call after the requests that it has sent.
+    fn change<T: Send>(
+        &self,
+        py: Python<'_>,
+        is_long: bool,
         work: impl FnOnce(&Hierarchy) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         check_process(self.process)?;
-        let result = detached(py, || work(&self.hierarchy))?.map_err(|error| exception(&error))?;
+        let changed = if is_long && handles_signals(py)? {
+            let progress = Progress::new();
+            let hierarchy = self.hierarchy.with_progress(&progress);
+            watched(py, &progress, None, || work(&hierarchy))?
+        } else {
+            detached(py, || work(&self.hierarchy))?
+        };
+        let result = changed.map_err(|error| exception(&error))?;
         self.issue_warnings()?;
         Ok(result)
+    }
+
+    /// Returns whether calls usually wait for requests.
+    fn is_remote(&self) -> bool {
+        self.hierarchy.store().read_hints().max_concurrency > 0
     }
 
     fn issue_warnings(&self) -> PyResult<()> {
@@ -250,6 +291,11 @@ impl Opening {
             stores_empty_chunks: self.write_empty_chunks,
             threads: self.threads,
         })
+    }
+
+    /// Returns whether opening may take long: the location is not a path of the file system.
+    fn may_take_long(&self) -> bool {
+        self.location.contains(':') || self.location.trim_start().starts_with('{')
     }
 
     fn store(&self, context: &Context) -> Result<Arc<dyn Store>, Error> {

@@ -22,6 +22,8 @@ mod data_type;
 mod elements;
 mod failure;
 mod hierarchy;
+mod image_codec;
+mod images;
 mod json;
 mod numcodecs;
 mod progress;
@@ -42,7 +44,7 @@ mod _engine {
     #[pymodule_export]
     use crate::chunk_changes::ChunkFiles;
     #[pymodule_export]
-    use crate::codec::{CodecHandle, codec_names};
+    use crate::codec::{CodecHandle, codec_names, data_type_names};
     #[pymodule_export]
     use crate::coder::ChunkCoder;
     #[pymodule_export]
@@ -53,6 +55,8 @@ mod _engine {
     use crate::elements::ElementBuffer;
     #[pymodule_export]
     use crate::hierarchy::HierarchyHandle;
+    #[pymodule_export]
+    use crate::image_codec::{decode_image, encode_image};
     #[pymodule_export]
     use crate::numcodecs::add_codec;
     #[pymodule_export]

@@ -1,5 +1,6 @@
 """Digests, comparisons, checks and repairs."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +77,44 @@ def test_a_repair_is_planned_and_run(tmp_path: Path) -> None:
     assert (store / "__zarrctl/quarantine/old%2Fc%2F0.quarantined").read_bytes() == b"left"
     assert zarr_kit.verify(store)["whole"]
     assert zarr_kit.repair(store) == {"repairs": [], "remaining": []}
+
+
+def test_warnings_of_the_hierarchy_are_issued(tmp_path: Path) -> None:
+    """A member that strict readers reject causes a warning, whatever the call."""
+    stores = []
+    for name in ("one", "two"):
+        store = write(tmp_path / name, chunks=(2, 3))
+        document = store / "a/zarr.json"
+        document.write_text(document.read_text().replace('"endian": "little"', ""))
+        stores.append(store)
+    with pytest.warns(zarr_kit.ZarrWarning, match="endian") as warned:
+        zarr_kit.digest(stores[0])
+    assert warned[0].filename == __file__
+    with pytest.warns(zarr_kit.ZarrWarning, match="endian") as warned:
+        assert zarr_kit.diff(stores[0], stores[1])["equal"]
+    assert len(warned) == 2
+
+
+def test_progress_is_reported_and_may_end_a_call(tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    store = write(tmp_path / "data", chunks=(1, 1))
+    calls: list[Callable[..., object]] = [
+        lambda **options: zarr_kit.digest(store, **options),
+        lambda **options: zarr_kit.diff(store, store, **options),
+        lambda **options: zarr_kit.verify(store, **options),
+        lambda **options: zarr_kit.repair(store, **options),
+    ]
+    for call in calls:
+        reports: list[tuple[int, int]] = []
+        call(progress=lambda done, planned, reports=reports: reports.append((done, planned)))
+        # The chunk of the element 0 is not stored.
+        assert reports[-1][0] == reports[-1][1] >= 23
+        assert reports == sorted(reports)
+
+        def stop(done: int, planned: int) -> None:
+            raise Stop
+
+        with pytest.raises(Stop):
+            call(progress=stop)

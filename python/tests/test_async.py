@@ -1,6 +1,9 @@
 """Reading and writing in an event loop."""
 
 import asyncio
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -74,3 +77,111 @@ def test_a_cancelled_read_decodes_no_more_chunks(tmp_path: Path) -> None:
     asyncio.run(cancel())
     assert (out == -1).any()
     assert array[:10].tolist() == out[:10].tolist()
+
+
+def test_many_selections_appends_and_resizes_have_the_results_of_their_twins() -> None:
+    array = zarr_kit.create_array("memory:", data=np.arange(12).reshape(4, 3), chunks=(2, 3))
+    words = zarr_kit.create_array("memory:", data=np.array(["a", "b"], dtype="T"), chunks=1)
+
+    async def use() -> None:
+        rows, element = await array.read_many_async([slice(1, 3), (0, 1)])
+        assert (rows.tolist(), element) == ([[3, 4, 5], [6, 7, 8]], 1)
+        assert await array.append_async([[7], [8], [9], [10]], axis=1) == (4, 4)
+        assert array[:, 3].tolist() == [7, 8, 9, 10]
+        await array.resize_async((2, 3))
+        assert array[...].tolist() == [[0, 1, 2], [3, 4, 5]]
+        assert await words.append_async(["c"]) == (3,)
+        assert [found.tolist() for found in await words.read_many_async([slice(2), [2]])] == [["a", "b"], ["c"]]
+        with pytest.raises(errors.ElementsError, match="axis"):
+            await array.append_async([1], axis=5)
+        with pytest.raises(errors.InvalidInputError, match="negative"):
+            await array.resize_async((-1, 3))
+
+    asyncio.run(use())
+
+
+def many_chunks(folder: Path) -> zarr_kit.Array:
+    return zarr_kit.create_array(folder, shape=4_000_000, dtype="i4", chunks=(1_000,), compressors=None, threads=1)
+
+
+def test_the_event_loop_continues_while_elements_are_written(tmp_path: Path) -> None:
+    array = many_chunks(tmp_path)
+
+    async def turns() -> int:
+        writing = asyncio.create_task(array.write_async(..., np.ones(array.shape, "i4")))
+        count = 0
+        while not writing.done():
+            count += 1
+            await asyncio.sleep(0)
+        await writing
+        return count
+
+    assert asyncio.run(turns()) > 10
+    assert array[-1] == 1
+
+
+def test_a_cancelled_write_starts_no_more_chunks(tmp_path: Path) -> None:
+    array = many_chunks(tmp_path)
+    first = tmp_path / "c"
+
+    async def cancel() -> None:
+        writing = asyncio.create_task(array.write_async(..., np.ones(array.shape, "i4")))
+        while not first.exists():
+            await asyncio.sleep(0)
+        writing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+
+    asyncio.run(cancel())
+    stored = len(list(first.iterdir()))
+    assert 0 < stored < 4_000
+    # No thread writes after the task has ended, and each chunk is whole.
+    assert array.nchunks_initialized == stored
+    assert int(array[...].sum()) == 1_000 * stored
+
+
+@pytest.mark.parametrize("is_growing", [True, False])
+def test_a_cancelled_change_of_the_shape_is_complete_or_did_not_begin(tmp_path: Path, is_growing: bool) -> None:
+    array = many_chunks(tmp_path)
+    array[...] = 1
+    shape = array.shape
+
+    async def cancel() -> None:
+        change = array.append_async(np.full(shape, 2, "i4")) if is_growing else array.resize_async((1,))
+        changing: asyncio.Task[Any] = asyncio.create_task(change)
+        await asyncio.sleep(0.01)
+        changing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await changing
+
+    asyncio.run(cancel())
+    again = zarr_kit.open_array(tmp_path, mode="r")
+    assert again.shape in {shape, (8_000_000,) if is_growing else (1,)}
+    assert again[0] == 1
+
+
+def test_calls_do_not_wait_for_the_executor_of_the_event_loop() -> None:
+    array = zarr_kit.create_array("memory:", data=np.arange(3))
+    is_free = threading.Event()
+
+    async def read() -> Any:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        occupied = asyncio.get_running_loop().run_in_executor(None, is_free.wait)
+        try:
+            return await asyncio.wait_for(array.read_async(), 60)
+        finally:
+            is_free.set()
+            await occupied
+
+    assert asyncio.run(read()).tolist() == [0, 1, 2]
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_process_has_its_own_threads(tmp_path: Path) -> None:
+    array = zarr_kit.create_array(tmp_path, data=np.arange(3))
+    assert asyncio.run(array.read_async(2)) == 2
+    child = os.fork()
+    if child == 0:
+        found = asyncio.run(zarr_kit.open_array(tmp_path, mode="r").read_async(1))
+        os._exit(0 if found == 1 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

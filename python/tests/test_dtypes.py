@@ -1,6 +1,7 @@
 """Every data type has a data type of NumPy."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,31 +11,51 @@ import numpy as np
 import pytest
 
 import zarr_kit
+from zarr_kit import _engine
 from zarr_kit.errors import ElementsError
 
-ML_DTYPES = [
-    "bfloat16",
-    "float8_e4m3fn",
-    "float8_e4m3",
-    "float8_e5m2",
-    "float6_e2m3fn",
+FLOATS = [
     "float4_e2m1fn",
-    "int4",
-    "uint2",
+    "float6_e2m3fn",
+    "float6_e3m2fn",
+    "float8_e3m4",
+    "float8_e4m3",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+]
+ML_DTYPES = ["bfloat16", *FLOATS, "int2", "int4", "uint2", "uint4"]
+CORE = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
 ]
 
 
 @pytest.mark.parametrize("name", ML_DTYPES)
 def test_small_numbers_are_those_of_ml_dtypes(name: str) -> None:
     dtype = np.dtype(getattr(ml_dtypes, name))
-    data = np.array([0, 1, 2, 3]).astype(dtype)
+    # `float8_e8m0fnu` does not have zero.
+    data = np.array([1, 0, 1, 1]).astype(dtype)
     for array in [
         zarr_kit.create_array("memory:", data=data, chunks=(2,)),
         zarr_kit.create_array("memory:", shape=(4,), dtype=name, chunks=(2,), fill_value=1),
     ]:
         assert array.dtype == dtype
         array[...] = data
-        np.testing.assert_array_equal(array[...], data)
+        assert array[...].tobytes() == data.tobytes()
     assert zarr_kit.create_array("memory:", shape=(1,), dtype=name, fill_value=1).fill_value == 1
 
 
@@ -179,3 +200,164 @@ def test_an_undefined_fill_value_is_none() -> None:
 def test_dtype_object_is_rejected() -> None:
     with pytest.raises(TypeError, match="object"):
         zarr_kit.create_array("memory:", data=np.array(["a", None], dtype=object))
+
+
+def as_text(values: list[str]) -> Any:
+    return np.array(values, dtype="T")
+
+
+def arrays(*values: Any) -> Any:
+    """Return an array of objects, each of which may be a list or a dictionary."""
+    result = np.empty(len(values), dtype=object)
+    for position, value in enumerate(values):
+        result[position] = value
+    return result
+
+
+RECORD = np.dtype([("n", "<i2"), ("x", "<f8")])
+OPTIONAL = {"configuration": {"name": "int32", "configuration": {}}}
+RAGGED = {"name": "vlen-ndarray", "configuration": {"dtype": "float32", "inner_shape": []}}
+FIELDS = [{"name": "n", "data_type": "int16"}, {"name": "x", "data_type": "float64"}]
+TEXT_32 = {"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}}
+
+# For each name of the catalogue: its form in a document, three elements, and their type in NumPy.
+CATALOGUE: dict[str, tuple[Any, Any, Any]] = {
+    **{name: (name, np.array([0, 1, 1], name), name) for name in CORE},
+    **{
+        name: (name, np.array([0, 1 + 2j, -3j], dtype), dtype)
+        for name, dtype in [
+            ("complex64", "c8"),
+            ("complex128", "c16"),
+            ("complex_float32", "c8"),
+            ("complex_float64", "c16"),
+        ]
+    },
+    **{
+        name: (name, np.array([0, 1, 1]).astype(getattr(ml_dtypes, name)), getattr(ml_dtypes, name))
+        for name in ML_DTYPES
+    },
+    **{
+        f"complex_{name}": (f"complex_{name}", np.zeros(3, [("real", dtype), ("imag", dtype)]), None)
+        for name, dtype in [
+            ("float16", "f2"),
+            *((name, getattr(ml_dtypes, name)) for name in ["bfloat16", *FLOATS]),
+        ]
+    },
+    **{
+        f"numpy.{kind}64": (
+            {"name": f"numpy.{kind}64", "configuration": {"unit": "s", "scale_factor": 5}},
+            np.array([1, "NaT", -7], f"{kind}64[5s]"),
+            None,
+        )
+        for kind in ("datetime", "timedelta")
+    },
+    "fixed_length_utf32": (TEXT_32, np.array(["", "é", "ab"]), None),
+    "null_terminated_bytes": (
+        {"name": "null_terminated_bytes", "configuration": {"length_bytes": 3}},
+        np.array([b"", b"a", b"abc"]),
+        None,
+    ),
+    "raw_bytes": (
+        {"name": "raw_bytes", "configuration": {"length_bytes": 3}},
+        np.array([b"abc", b"\0\0\1", b"\0\0\0"], "V3"),
+        None,
+    ),
+    **{name: (name, as_text(["", "é", "a longer text"]), None) for name in ["string"]},
+    **{name: (name, arrays(b"", b"\0\1", b"abc"), None) for name in ["bytes", "variable_length_bytes", "binary"]},
+    "zarr-kit.json": ("zarr-kit.json", arrays({"a": [1, None]}, "text", 2.5), None),
+    **{
+        name: (
+            {"name": name, "configuration": {"fields": fields}},
+            np.array([(1, 2.5), (0, 0), (-3, 4)], RECORD),
+            None,
+        )
+        for name, fields in [("struct", FIELDS), ("structured", [["n", "int16"], ["x", "float64"]])]
+    },
+    **{
+        name: ({"name": name, **OPTIONAL}, np.ma.MaskedArray(np.array([1, 0, 3], "i4"), [False, True, False]), None)
+        for name in ["optional", "zarrs.optional"]
+    },
+    "vlen-ndarray": (RAGGED, arrays(np.array([1, 2], "f4"), np.array([], "f4"), np.array([5], "f4")), None),
+}
+SERIALIZERS = {
+    "vlen-ndarray": {"name": "vlen-ndarray"},
+    **{
+        name: {
+            "name": name,
+            "configuration": {
+                "mask_codecs": [{"name": "packbits"}],
+                "data_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+            },
+        }
+        for name in ["optional", "zarrs.optional"]
+    },
+}
+
+
+def test_the_table_has_the_data_types_of_the_catalogue() -> None:
+    # The data types of raw bits, such as `r24`, have no single name. Others are the names of v2.
+    assert set(CATALOGUE) == set(_engine.data_type_names("v3")) - {"r*"}
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("in_shards", [False, True])
+def test_data_types_of_the_catalogue_are_read_as_they_were_written(tmp_path: Path, name: str, in_shards: bool) -> None:
+    document, data, dtype = CATALOGUE[name]
+    options: dict[str, Any] = {"shards": 2} if in_shards else {}
+    array = zarr_kit.create_array(
+        tmp_path, shape=3, dtype=document, chunks=1, serializer=SERIALIZERS.get(name, "auto"), **options
+    )
+    assert array.dtype == (data.dtype if dtype is None else np.dtype(dtype))
+    array[...] = data
+    again = zarr_kit.open_array(tmp_path, mode="r")
+    for read in (again[...], again[::-1][::-1], again.read_many([...])[0]):
+        if name == "vlen-ndarray":
+            assert [element.tolist() for element in read] == [element.tolist() for element in data]
+        else:
+            # Missing elements and NaN are equal, too.
+            assert repr(read.tolist()) == repr(data.tolist())
+            assert read.dtype == array.dtype
+    stored = json.loads((tmp_path / "zarr.json").read_text())["data_type"]
+    assert (stored if isinstance(stored, str) else stored["name"]) in _synonyms(name)
+
+
+def _synonyms(name: str) -> set[str]:
+    """Return the names that a document may have for a data type."""
+    groups = [
+        {"complex64", "complex_float32"},
+        {"complex128", "complex_float64"},
+        {"bytes", "variable_length_bytes", "binary"},
+        {"struct", "structured"},
+        {"optional", "zarrs.optional"},
+    ]
+    return {name}.union(*(group for group in groups if name in group))
+
+
+def test_the_table_of_the_readme_has_the_data_types() -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    table = readme.partition("## Data types")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| ") and "---" not in line]
+    patterns = [text.replace("…", ".*") for row in rows for text in re.findall("`([^`]+)`", row)]
+    patterns += ["u?int(8|16|32|64)", "float(16|32|64)"]
+    for name in CATALOGUE:
+        assert any(re.fullmatch(pattern, other) for pattern in patterns for other in _synonyms(name)), name
+
+
+def test_every_type_of_ml_dtypes_is_known_or_has_no_name_in_zarr() -> None:
+    names = {name for name in dir(ml_dtypes) if _is_dtype(getattr(ml_dtypes, name))}
+    # Zarr has no names for these.
+    assert names - set(ML_DTYPES) == {"int1", "uint1", "complex32", "bcomplex32"}
+
+
+def _is_dtype(value: Any) -> bool:
+    if not isinstance(value, type) or not issubclass(value, np.generic):
+        return False
+    return value.__module__.startswith("ml_dtypes") or value.__name__ in dir(ml_dtypes)
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.longdouble, np.clongdouble, ml_dtypes.int1, ml_dtypes.uint1, ml_dtypes.complex32, "O"]
+)
+def test_types_without_a_name_in_zarr_are_refused(dtype: Any) -> None:
+    with pytest.raises(zarr_kit.ZarrError, match="data type|dtype"):
+        zarr_kit.create_array("memory:", shape=1, dtype=np.dtype(dtype))

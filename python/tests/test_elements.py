@@ -11,6 +11,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import numcodecs.abc
+import numcodecs.registry
 import numpy as np
 import pytest
 from dask.base import tokenize
@@ -91,6 +93,43 @@ def test_many_selections_of_text() -> None:
     first = array.read_many([0, slice(1, None)])
     assert first[0] == "a"
     assert first[1].tolist() == ["bc", "d"]
+
+
+class Counting(numcodecs.abc.Codec):  # type: ignore[misc]
+    """A codec that counts the chunks that it decodes."""
+
+    codec_id = "counting"
+    decoded = 0
+
+    def encode(self, buf: Any) -> bytes:
+        return bytes(buf)
+
+    def decode(self, buf: Any, out: Any = None) -> bytes:
+        Counting.decoded += 1
+        return bytes(buf)
+
+
+WORDS = np.array(["a", "bc", "", "d" * 20, "é", "f"], dtype="T")
+NUMBERS = np.arange(6)
+
+
+@pytest.mark.parametrize(("dtype", "serializer"), [("string", "vlen-utf8"), ("bytes", "vlen-bytes"), ("u1", "auto")])
+def test_a_chunk_of_many_selections_is_decoded_once(dtype: str, serializer: str) -> None:
+    numcodecs.registry.register_codec(Counting)
+    zarr_kit.use_numcodecs("counting")
+    data: Any = NUMBERS if dtype == "u1" else WORDS
+    if dtype == "bytes":
+        data = np.array([word.encode() for word in WORDS], dtype=object)
+    codecs: Any = {"serializer": serializer, "compressors": "counting"}
+    array = zarr_kit.create_array("memory:", shape=6, dtype=dtype, chunks=2, **codecs)
+    array[...] = data
+    keys: list[Any] = [0, slice(0, 4), [3, 0, 3], slice(3, None, -1), slice(0, 0), data == data[1]]
+    Counting.decoded = 0
+    results = array.read_many(keys)
+    # The last of three chunks is not selected.
+    assert Counting.decoded == 2
+    for key, result in zip(keys, results, strict=True):
+        np.testing.assert_array_equal(result, data[key])
 
 
 def test_a_chunk_of_many_selections_is_fetched_once(tmp_path: Path, asked: list[str]) -> None:

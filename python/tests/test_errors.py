@@ -1,12 +1,21 @@
 """Errors have the classes that Python programs catch, and the text of the engine."""
 
+import asyncio
 import contextlib
+import http.server
+import multiprocessing
+import os
+import re
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numcodecs.abc
+import numcodecs.registry
 import numpy as np
+import obstore.store
 import pytest
 
 import zarr_kit
@@ -136,7 +145,211 @@ def test_arguments_out_of_range_never_cause_a_panic(tmp_path: Path) -> None:
             lambda text=text: zarr_kit.copy(tmp_path / "a", tmp_path / "copy", path=text),  # type: ignore[misc]
         ]
     for call in calls:
-        # `PanicException` derives only from `BaseException`, so that it would end this test.
-        with contextlib.suppress(Exception):
+        # `PanicException` derives only from `BaseException`, so that it would end this test, too.
+        try:
             call()
+        except errors.InternalError:
+            raise
+        except Exception as error:  # noqa: BLE001 - any other error is an answer
+            assert str(error)
     assert zarr_kit.open_array(tmp_path / "a", mode="r").ndim == 2
+
+
+class Panicking(numcodecs.abc.Codec):  # type: ignore[misc]
+    """A codec that raises the exception that stands for a panic of Rust code. PyO3 continues the panic."""
+
+    codec_id = "panicking"
+    panic: type[BaseException] = BaseException
+
+    def encode(self, buf: Any) -> bytes:
+        return bytes(buf)
+
+    def decode(self, buf: Any, out: Any = None) -> bytes:
+        raise Panicking.panic("the codec panics")
+
+
+@pytest.mark.parametrize("count", [1, 300])
+def test_a_panic_is_an_internal_error(count: int) -> None:
+    # Each extension that is built with PyO3 has such a class, as soon as it has received an exception.
+    with pytest.raises(errors.NotUnderstoodError):
+        zarr_kit.create_array("memory:", shape=1, dtype="nothing")
+    panics = [kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"]
+    numcodecs.registry.register_codec(Panicking)
+    zarr_kit.use_numcodecs("panicking")
+    array = zarr_kit.create_array(
+        "memory:", data=np.zeros(count, "u1"), chunks=1, compressors="panicking", fill_value=1
+    )
+    reads: list[Callable[[], object]] = [
+        lambda: array[...],
+        lambda: array[0],
+        lambda: array.read(out=np.empty(count, "u1"), progress=lambda done, planned: None),
+        lambda: asyncio.run(array.read_async()),
+    ]
+    for read in reads:
+        kinds = []
+        for Panicking.panic in panics:
+            with pytest.raises((errors.InternalError, errors.PluginError), match="the codec panics") as raised:
+                read()
+            kinds.append(raised.type)
+            assert ("please report it" in str(raised.value)) is (raised.type is errors.InternalError)
+        assert kinds.count(errors.InternalError) == 1
+    # The array can still be used.
+    array[...] = 1
+    assert (array[...] == 1).all()
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """Responds with the status in the first part of the path."""
+
+    def do_GET(self) -> None:
+        self.send_response(int(self.path.split("/")[1]))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_HEAD = do_GET
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def responded(url: str, status: int) -> None:
+    zarr_kit.open({"type": "http", "url": f"{url}/{status}", "retry-seconds": 0})
+
+
+def in_memory(**arguments: Any) -> zarr_kit.Array:
+    return zarr_kit.create_array("memory:", **{"shape": 4, "dtype": "i4", "chunks": 2, **arguments})
+
+
+def not_understood(folder: Path) -> None:
+    array = zarr_kit.create_array(folder / "a", data=[1])
+    document = folder / "a/zarr.json"
+    document.write_text(document.read_text().replace('"zstd"', '"example.unknown"'))
+    zarr_kit.open(array.location)
+
+
+def undefined(folder: Path) -> None:
+    zarr_kit.create_array(folder, name="a", shape=4, dtype="i4", zarr_format="v3-draft")
+    [document] = folder.rglob("a.array*")
+    document.write_text(re.sub('"fill_value": *0', '"fill_value": null', document.read_text()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", zarr_kit.ZarrWarning)
+        array = zarr_kit.open_array(folder, path="a", mode="r")
+    array[...]
+
+
+def damaged(folder: Path) -> None:
+    array = zarr_kit.create_array(folder / "a", data=[1])
+    (folder / "a/c/0").write_bytes(b"damaged")
+    array[0]
+
+
+def changed_for_reading(folder: Path) -> None:
+    zarr_kit.create_group(folder)
+    zarr_kit.open(folder).attrs["a"] = 1
+
+
+def cancelled(folder: Path) -> None:
+    progress = _engine.Progress()
+    progress.cancel()
+    in_memory()._with_progress(progress)[...]
+
+
+def of_a_codec(folder: Path, kind: type[BaseException]) -> None:
+    numcodecs.registry.register_codec(Panicking)
+    zarr_kit.use_numcodecs("panicking")
+    Panicking.panic = kind
+    in_memory(data=np.array([1], "u1"), shape=None, dtype=None, chunks=1, compressors="panicking")[0]
+
+
+def of_a_panic(folder: Path) -> None:
+    for kind in [kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"]:
+        with contextlib.suppress(errors.PluginError):
+            of_a_codec(folder, kind)
+
+
+def read_after_a_fork(folder: Path) -> None:
+    array = in_memory()
+    receiving, sending = multiprocessing.Pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        try:
+            array[0]
+        except Exception as error:  # noqa: BLE001 - the other process raises it
+            sending.send(error)
+        os._exit(0)
+    os.waitpid(child, 0)
+    raise receiving.recv()
+
+
+# How each class is raised, by calls that programs make, and a part of its message.
+RAISED: dict[type[errors.ZarrError], list[tuple[Callable[[Path, str], object], str]]] = {
+    errors.NodeNotFoundError: [
+        (lambda folder, _: zarr_kit.open(folder), "no Zarr hierarchy"),
+        (lambda _, url: responded(url, 404), "no Zarr hierarchy"),
+    ],
+    errors.NodeExistsError: [
+        (lambda folder, _: [zarr_kit.create_group(folder) for _ in range(2)], "cannot create /"),
+    ],
+    errors.WrongKindError: [(lambda folder, _: (zarr_kit.create_group(folder), zarr_kit.open_array(folder)), "group")],
+    errors.NotUnderstoodError: [(lambda folder, _: not_understood(folder), "example.unknown")],
+    errors.InvalidInputError: [(lambda _, url: in_memory(chunks=(2, 2)), "chunks")],
+    errors.SelectionError: [
+        (lambda *_: in_memory()._engine.read((9,)), "9"),
+        (lambda *_: in_memory()._engine.read(((0, 9, 1),)), "9"),
+    ],
+    errors.ElementsError: [(lambda *_: in_memory().append([[1]]), "shape")],
+    errors.UndefinedFillValueError: [
+        (lambda folder, _: undefined(folder), "fill value"),
+    ],
+    errors.NotSupportedError: [(lambda *_: zarr_kit.open(obstore.store.MemoryStore()), "MemoryStore")],
+    errors.DamagedError: [(lambda folder, _: damaged(folder), "zstd")],
+    errors.OutOfMemoryError: [
+        (lambda *_: in_memory(shape=2**61, chunks=2**20)[...], "bytes"),
+        (lambda *_: in_memory(shape=2**50, chunks=2**20)[...], "bytes"),
+    ],
+    errors.StoreError: [(lambda _, url: responded(url, 500), "500")],
+    errors.StorePermissionError: [
+        (lambda _, url: responded(url, 403), "403"),
+        (lambda _, url: responded(url, 401), "401"),
+    ],
+    errors.StoreTimeoutError: [
+        (lambda _, url: responded(url, 504), "504"),
+        (lambda _, url: responded(url, 408), "408"),
+    ],
+    errors.ReadOnlyError: [
+        (lambda folder, _: changed_for_reading(folder), "mode"),
+    ],
+    errors.PluginError: [(lambda folder, _: of_a_codec(folder, ValueError), "panicking of numcodecs")],
+    errors.CopyError: [(lambda folder, _: zarr_kit.copy(folder / "a", folder / "b"), "a")],
+    errors.CancelledError: [(lambda folder, _: cancelled(folder), "cancel")],
+    errors.InternalError: [(lambda folder, _: of_a_panic(folder), "please report it")],
+    errors.ForkedError: [(lambda folder, _: read_after_a_fork(folder), "forked")],
+}
+
+
+@pytest.mark.parametrize(
+    ("error", "number"), [(error, number) for error, calls in RAISED.items() for number in range(len(calls))]
+)
+def test_each_class_is_raised_by_a_call(
+    tmp_path: Path, server: str, error: type[errors.ZarrError], number: int
+) -> None:
+    call, part = RAISED[error][number]
+    with pytest.raises(errors.ZarrError) as raised:
+        call(tmp_path, server)
+    assert raised.type is error
+    assert part in str(raised.value)
+
+
+def test_the_table_has_all_classes() -> None:
+    kinds = {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.ZarrError)}
+    assert set(RAISED) == kinds - {errors.ZarrError}

@@ -5,12 +5,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from held_bucket import HeldBucket, held_bucket
 
 import zarr_kit
 from zarr_kit import errors
@@ -131,6 +132,146 @@ def test_ctrl_c_ends_a_copy(tmp_path: Path) -> None:
     # The same copy replaces the chunks that are left.
     zarr_kit.copy(tmp_path / "a", tmp_path / "b", chunks=(2,))
     assert np.array_equal(zarr_kit.open_array(tmp_path / "b", mode="r")[...], np.arange(1, CHUNKS + 1))
+
+
+@pytest.fixture
+def bucket() -> Iterator[HeldBucket]:
+    with held_bucket() as bucket:
+        yield bucket
+
+
+FAR = """
+import signal, sys, numpy as np, zarr_kit
+
+def handle(*_):
+    print("signal", flush=True)
+    raise KeyboardInterrupt
+
+url = sys.argv[1]
+array = zarr_kit.open_array(url, path="a", mode="r+", threads=1)
+group = zarr_kit.open_group(url, mode="r+", threads=1)
+signal.signal(signal.SIGINT, handle)
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def started(bucket: HeldBucket, call: str) -> subprocess.Popen[str]:
+    """Start a program that makes one call, and wait until it has opened the array."""
+    command = [sys.executable, "-c", FAR.format(call=call), bucket.url]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdin is not None
+    first = process.stdout.readline()
+    assert first == "ready\n", process.communicate()
+    bucket.requests.clear()
+    return process
+
+
+def rest_of(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Return the output that was not read yet, and the errors."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    output, message = process.stdout.read(), process.stderr.read()
+    process.wait(60)
+    return output, message
+
+
+def go(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+@pytest.mark.parametrize("call", ["array[...] = np.ones(array.shape, array.dtype)", "array[...]"])
+def test_ctrl_c_ends_one_call_of_a_far_store(bucket: HeldBucket, call: str) -> None:
+    count = 600
+    array = zarr_kit.create_array(bucket.url, name="a", shape=count, dtype="u2", chunks=1, compressors=None)
+    array[:3] = 1
+    with started(bucket, call) as process:
+        bucket.delay = 0.5
+        go(process)
+        bucket.wait_for_requests(1)
+        process.send_signal(signal.SIGINT)
+        output, message = process.communicate(timeout=60)
+    assert (process.returncode, output) == (0, "signal\ninterrupted\n"), message
+    assert len(bucket.requests) < count
+
+
+# Calls that change nothing. They end although the server does not respond.
+READS = [
+    "zarr_kit.open(url, threads=1)",
+    "zarr_kit.open_array(url, path='a', mode='r', threads=1)",
+    "group['a']",
+    "'a' in group",
+    "group.keys()",
+    "group.members()",
+    "group.arrays()",
+    "group.tree()",
+    "array.nchunks_initialized",
+]
+
+
+@pytest.mark.parametrize("call", READS)
+def test_ctrl_c_ends_a_call_that_waits_for_a_server(bucket: HeldBucket, call: str) -> None:
+    zarr_kit.create_array(bucket.url, name="a", data=[1, 2, 3], chunks=1)
+    with started(bucket, call) as process:
+        bucket.free.clear()
+        go(process)
+        bucket.wait_for_requests(1)
+        process.send_signal(signal.SIGINT)
+        output, message = process.communicate(timeout=60)
+    assert (process.returncode, output) == (0, "signal\ninterrupted\n"), message
+
+
+# Calls that change the store. They end after the requests that were sent.
+CHANGES = [
+    "del group['a']",
+    "group._hierarchy.engine.consolidate('/')",
+    "group.create_group('b')",
+    "group.create_array('b', shape=3, dtype='u1')",
+    "group.attrs.update(b=1)",
+    "array.attrs.update(b=1)",
+    "array.resize(1)",
+    "array.append([4])",
+]
+
+
+@pytest.mark.parametrize("call", CHANGES)
+def test_ctrl_c_ends_a_change_of_a_far_store_after_its_requests(bucket: HeldBucket, call: str) -> None:
+    zarr_kit.create_array(bucket.url, name="a", data=[1, 2, 3], chunks=1)
+    with started(bucket, call) as process:
+        bucket.free.clear()
+        go(process)
+        bucket.wait_for_requests(1)
+        process.send_signal(signal.SIGINT)
+        # The signal is handled while the request waits.
+        assert process.stdout is not None
+        assert process.stdout.readline() == "signal\n"
+        bucket.free.set()
+        output, message = rest_of(process)
+    assert (process.returncode, output) == (0, "interrupted\n"), message
+
+
+def test_ctrl_c_ends_an_erasure_before_the_next_request(bucket: HeldBucket) -> None:
+    zarr_kit.create_array(bucket.url, name="a", data=np.arange(20), chunks=1)
+    with started(bucket, "del group['a']") as process:
+        bucket.free.clear()
+        go(process)
+        bucket.wait_for_requests(1)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "signal\n"
+        bucket.free.set()
+        output, message = rest_of(process)
+    assert (process.returncode, output) == (0, "interrupted\n"), message
+    assert zarr_kit.open_array(bucket.url, path="a", mode="r")[...].tolist() == list(range(20))
 
 
 def test_a_cancelled_call_raises_an_error(tmp_path: Path) -> None:

@@ -6,12 +6,14 @@
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import imagecodecs.numcodecs
 import ml_dtypes
 import numcodecs
 import numpy as np
@@ -23,6 +25,7 @@ import zarr.registry
 import zarr_kit
 import zarr_kit_plugins._names as names
 from zarr_kit import _engine
+from zarr_kit_plugins._lazy import codec_for_numcodecs
 
 ROOT = Path(__file__).parents[2]
 PIPELINES = [
@@ -231,6 +234,22 @@ def test_a_plugin_is_installed_and_used_by_an_unchanged_program(tmp_path: Path, 
     for environment in [{}, {"ZARR_CODEC_PIPELINE__PATH": "zarr_kit.CodecPipeline"}]:
         ended = run(program, tmp_path, **environment)
         assert (ended.stdout, ended.stderr) == ("[1 2 3]\n", "")
+    xarray = """
+import sys, xarray
+for engine in ("zarr", "zarr-kit"):
+    opened = xarray.open_dataset("d.zarr", engine=engine, consolidated=False)
+    print(opened["a"].values, [codec.to_dict()["name"] for codec in opened["a"].encoding["compressors"]])
+    opened.to_zarr(engine, zarr_format=3, consolidated=False)
+    print(xarray.open_dataset(engine, engine=engine, consolidated=False)["a"].values)
+"""
+    shutil.copytree(tmp_path / "x.zarr", tmp_path / "d.zarr/a")
+    (tmp_path / "d.zarr/zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+    (tmp_path / "d.zarr/a/zarr.json").write_text(json.dumps({**document, "dimension_names": ["x"]}))
+    ended = run([sys.executable, "-c", xarray], tmp_path)
+    assert ended.stdout == "[1 2 3] ['example.xor']\n[1 2 3]\n" * 2, ended.stderr
+    for engine in ("zarr", "zarr-kit"):
+        assert (tmp_path / engine / "a/c/0").read_bytes() == bytes([254, 253, 252])
+
     written = "import zarr; a = zarr.open('x.zarr', mode='r+'); a[1] = 9; print(a[:])"
     assert run([sys.executable, "-c", written], tmp_path).stdout == "[1 9 3]\n"
     assert (tmp_path / "x.zarr/c/0").read_bytes() == bytes([254, 246, 252])
@@ -255,3 +274,52 @@ def run(command: list[Any], folder: Path, **environment: str) -> subprocess.Comp
     removed = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "ZARR_"))}
     environment = {**removed, "HOME": str(folder), **environment}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+IMAGES: dict[str, tuple[str, tuple[int, ...], dict[str, Any]]] = {
+    "gray": ("png", (5, 7), {}),
+    "gray of 16 bits": ("png", (5, 7), {"dtype": "u2"}),
+    "colors": ("png", (5, 7, 3), {}),
+    "transparent colors": ("png", (5, 7, 4), {"dtype": "u2"}),
+    "gray with transparency": ("png", (5, 7, 2), {}),
+    "lossless WebP": ("webp", (5, 7, 3), {"lossless": True}),
+    "lossless WebP with transparency": ("webp", (6, 7, 4), {"lossless": True}),
+    "JPEG-LS": ("jpegls", (5, 7), {}),
+    "JPEG-LS of 16 bits": ("jpegls", (5, 7), {"dtype": "u2"}),
+    "JPEG-LS in colors": ("jpegls", (5, 7, 3), {}),
+    "JPEG 2000": ("jpeg2k", (9, 7), {"codecformat": "j2k", "reversible": True}),
+    "JPEG 2000 in boxes": ("jpeg2k", (9, 7, 3), {"codecformat": "jp2", "reversible": True}),
+    "JPEG 2000 of 16 bits": ("jpeg2k", (9, 7), {"dtype": "u2", "codecformat": "jp2", "reversible": True}),
+    "JPEG": ("jpeg", (16, 24), {}),
+    "JPEG in colors": ("jpeg", (16, 24, 3), {}),
+}
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_codecs_of_images_of_v2_need_no_shape(name: str) -> None:
+    """imagecodecs encodes and decodes the same images."""
+    codec_name, shape, options = IMAGES[name]
+    dtype = options.get("dtype", "u1")
+    configuration = {key: value for key, value in options.items() if key != "dtype"}
+    image = np.random.default_rng(1).integers(0, 255, shape).astype(dtype)
+    image[-1, -1] = 200
+    theirs = getattr(imagecodecs.numcodecs, codec_name.capitalize())(**configuration)
+    ours = codec_for_numcodecs(f"imagecodecs_{codec_name}")(**configuration)
+    encoded = theirs.encode(image)
+    decoded = ours.decode(encoded)
+    assert (decoded.shape, decoded.dtype) == (shape, np.dtype(dtype))
+    # Decoders of JPEG may round and interpolate differently.
+    difference = np.abs(decoded.astype(int) - np.asarray(theirs.decode(encoded)))
+    assert difference.mean() <= (2 if codec_name == "jpeg" else 0)
+    out = np.empty(shape, dtype)
+    ours.decode(encoded, out=out)
+    np.testing.assert_array_equal(out, decoded)
+    if codec_name in ("png", "webp"):
+        for layout in (image, np.asfortranarray(image), image.astype(image.dtype.newbyteorder(">"))):
+            np.testing.assert_array_equal(np.asarray(theirs.decode(ours.encode(layout))), image)
+    else:
+        with pytest.raises(zarr_kit.ZarrError, match="only decodes"):
+            ours.encode(image)
+    for damaged in (b"", b"damaged", encoded[:20]):
+        with pytest.raises(zarr_kit.ZarrError, match=f"imagecodecs_{codec_name}"):
+            ours.decode(damaged)

@@ -1,7 +1,7 @@
 """Digests, comparisons, checks and repairs of hierarchies.
 
-All reports are dictionaries, as ``zarrctl`` prints them with ``--json``. A ``zarr_kit._engine.Progress`` counts the
-chunks of a call, and cancels it.
+All reports are dictionaries, as ``zarrctl`` prints them with ``--json``. `progress` is called with the number of chunks
+that are done and planned. An exception of `progress` or Ctrl-C ends the call.
 """
 
 import json
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, Unpack
 
 from zarr_kit import _engine
+from zarr_kit._array import Report
 from zarr_kit._credentials import credential_source
 from zarr_kit._hierarchy import Opening, ZarrFormat, engine_options, format_name
 from zarr_kit._location import Location, store_location
@@ -24,7 +25,7 @@ class ArchiveOptions(TypedDict, total=False):
     storage_options: Mapping[str, Any] | None
     strict: bool
     threads: int | None
-    progress: _engine.Progress | None
+    progress: Report | None
 
 
 def digest(store: Location, path: str = "/", **options: Unpack[ArchiveOptions]) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def _check(level: str, manifest: Mapping[str, Any] | None, *, complete: bool) ->
 
 
 def _progress(options: ArchiveOptions) -> _engine.Progress:
-    return options.get("progress") or _engine.Progress()
+    return _engine.Progress(options.get("progress"))
 
 
 def _loaded(text: str) -> dict[str, Any]:

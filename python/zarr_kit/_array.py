@@ -219,16 +219,16 @@ class Array:
     def read_many(self, keys: Iterable[Any], *, progress: Report | None = None) -> list[Any]:
         """Return ``[array[key] for key in keys]``, but fetch and decode each chunk only once.
 
-        Elements of a variable size are read one key after the other. `progress` is called as in :meth:`read`.
+        `progress` is called as in :meth:`read`.
         """
         if progress is not None:
             return self._reporting(progress).read_many(keys)
         shape = self.shape
         plans = [plan(key, shape) for key in keys]
-        if not self._type.is_fixed:
-            return [self._read(plan) for plan in plans]
-        buffers = iter(self._engine.read_many([plan.entries for plan in plans if 0 not in plan.stored_shape]))
-        return [self._result(plan, buffers) for plan in plans]
+        entries = [plan.entries for plan in plans if 0 not in plan.stored_shape]
+        read = self._engine.read_many if self._type.is_fixed else self._engine.read_many_lists
+        elements: Iterator[Any] = iter(read(entries))
+        return [self._result(plan, elements) for plan in plans]
 
     async def read_async(self, key: Any = ..., *, out: Any = None) -> Any:
         """Do the same as :meth:`read` while the event loop continues.
@@ -244,37 +244,41 @@ class Array:
         """
         await in_background(lambda progress: self._with_progress(progress).__setitem__(key, value))
 
+    async def read_many_async(self, keys: Iterable[Any]) -> list[Any]:
+        """Do the same as :meth:`read_many` while the event loop continues.
+
+        If the task is cancelled, no more chunks are decoded.
+        """
+        return await in_background(lambda progress: self._with_progress(progress).read_many(keys))
+
+    async def resize_async(self, new_shape: int | tuple[int, ...]) -> None:
+        """Do the same as :meth:`resize` while the event loop continues.
+
+        If the task is cancelled, the array has the new shape or the old one.
+        """
+        await in_background(lambda progress: self._resize(new_shape, progress))
+
+    async def append_async(self, data: Any, axis: int = 0) -> tuple[int, ...]:
+        """Do the same as :meth:`append` while the event loop continues.
+
+        If the task is cancelled, the array has all new elements or none.
+        """
+        return await in_background(lambda progress: self._append(data, axis, progress))
+
     def resize(self, new_shape: int | tuple[int, ...], *, progress: Report | None = None) -> None:
         """Change the shape. New elements hold the fill value. `progress` is called as in :meth:`read`.
 
         If Ctrl-C or an exception of `progress` ends the call, the array has the new shape or the old one. Repeat the call
         to remove chunks outside of the shape.
         """
-        self._hierarchy.check_writable(self.path)
-        shape = (new_shape,) if isinstance(new_shape, int) else new_shape
-        if any(length < 0 for length in shape):
-            raise InvalidInputError(f"the new shape {shape} has a negative length")
-        self._engine.resize(list(shape), _engine.Progress(progress))
+        self._resize(new_shape, _engine.Progress(progress))
 
     def append(self, data: Any, axis: int = 0, *, progress: Report | None = None) -> tuple[int, ...]:
         """Extend the array along `axis` with `data`. Return the new shape. `progress` is called as in :meth:`read`.
 
         If Ctrl-C or an exception of `progress` ends the call, the array has all new elements or none.
         """
-        self._hierarchy.check_writable(self.path)
-        elements = self._type.array(data)
-        shape = self.shape
-        expected = shape[:axis] + elements.shape[axis : axis + 1] + shape[axis + 1 :]
-        if not 0 <= axis < len(shape) or elements.shape != expected:
-            raise ElementsError(
-                f"the data to append have shape {elements.shape}, but the array has shape {shape} and axis is {axis}"
-            )
-        if self._type.is_fixed:
-            self._engine.append(axis, _memory(np.ascontiguousarray(elements)), _engine.Progress(progress))
-        else:
-            elements = elements.reshape(-1)
-            self._engine.append_list(axis, self._type.to_list(elements), _engine.Progress(progress))
-        return self.shape
+        return self._append(data, axis, _engine.Progress(progress))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
@@ -350,21 +354,23 @@ class Array:
         result = self._elements(plan)
         return result[()] if plan.is_scalar else result
 
-    def _result(self, plan: Plan, buffers: Iterator[_engine.ElementBuffer]) -> Any:
-        """Return the elements of a plan from the next buffer, if the plan has elements."""
+    def _result(self, plan: Plan, elements: Iterator[Any]) -> Any:
+        """Return the elements of a plan from the next elements of the engine, if the plan has elements."""
         if 0 in plan.stored_shape:
             return np.empty(plan.shape, dtype=self.dtype)
-        result = plan.arrange(fixed_elements(next(buffers), self.dtype, plan.stored_shape))
+        result = self._arranged(plan, next(elements))
         return result[()] if plan.is_scalar else result
 
     def _elements(self, plan: Plan) -> NDArray[Any]:
         if 0 in plan.stored_shape:
             return np.empty(plan.shape, dtype=self.dtype)
+        read = self._engine.read if self._type.is_fixed else self._engine.read_list
+        return self._arranged(plan, read(plan.entries))
+
+    def _arranged(self, plan: Plan, elements: Any) -> NDArray[Any]:
         if self._type.is_fixed:
-            elements = fixed_elements(self._engine.read(plan.entries), self.dtype, plan.stored_shape)
-        else:
-            elements = self._type.from_list(self._engine.read_list(plan.entries))
-        return plan.arrange(elements)
+            return plan.arrange(fixed_elements(elements, self.dtype, plan.stored_shape))
+        return plan.arrange(self._type.from_list(elements))
 
     def _read_into(self, plan: Plan, out: Any) -> Any:
         target = out if isinstance(out, np.ndarray) else np.asarray(memoryview(out))
@@ -386,6 +392,28 @@ class Array:
             self._engine.write(entries, _memory(np.ascontiguousarray(elements)))
         else:
             self._engine.write_list(entries, self._type.to_list(elements.reshape(-1)))
+
+    def _resize(self, new_shape: int | tuple[int, ...], progress: _engine.Progress) -> None:
+        self._hierarchy.check_writable(self.path)
+        shape = (new_shape,) if isinstance(new_shape, int) else new_shape
+        if any(length < 0 for length in shape):
+            raise InvalidInputError(f"the new shape {shape} has a negative length")
+        self._engine.resize(list(shape), progress)
+
+    def _append(self, data: Any, axis: int, progress: _engine.Progress) -> tuple[int, ...]:
+        self._hierarchy.check_writable(self.path)
+        elements = self._type.array(data)
+        shape = self.shape
+        expected = shape[:axis] + elements.shape[axis : axis + 1] + shape[axis + 1 :]
+        if not 0 <= axis < len(shape) or elements.shape != expected:
+            raise ElementsError(
+                f"the data to append have shape {elements.shape}, but the array has shape {shape} and axis is {axis}"
+            )
+        if self._type.is_fixed:
+            self._engine.append(axis, _memory(np.ascontiguousarray(elements)), progress)
+        else:
+            self._engine.append_list(axis, self._type.to_list(elements.reshape(-1)), progress)
+        return self.shape
 
     def _block_plan(self, key: Any, shape: tuple[int, ...]) -> Plan:
         grid_shape = tuple(self._engine.grid_shape)

@@ -1,8 +1,17 @@
 """Calls that run on threads while an event loop continues."""
 
+import functools
+import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from zarr_kit import _engine
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+# The number of calls that run at the same time. Each of them uses the threads of the engine.
+_CALLS = 32
 
 
 async def in_background[T](work: Callable[[_engine.Progress], T]) -> T:
@@ -15,7 +24,7 @@ async def in_background[T](work: Callable[[_engine.Progress], T]) -> T:
     import asyncio
 
     progress = _engine.Progress()
-    running = asyncio.get_running_loop().run_in_executor(None, work, progress)
+    running = asyncio.get_running_loop().run_in_executor(_executor(os.getpid()), work, progress)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
@@ -25,3 +34,11 @@ async def in_background[T](work: Callable[[_engine.Progress], T]) -> T:
         if not running.cancelled():
             running.exception()
         raise
+
+
+@functools.cache
+def _executor(process: int) -> "ThreadPoolExecutor":
+    """Return the threads for calls of a process. The executor of an event loop may be occupied by other work."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(_CALLS, thread_name_prefix="zarr-kit-async")

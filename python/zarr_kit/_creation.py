@@ -69,10 +69,12 @@ def array_description(arguments: NewArray, data: NDArray[Any] | None, *, format:
     fill_value = arguments.get("fill_value", DEFAULT_FILL_VALUE)
     names = arguments.get("dimension_names")
     is_v2 = format == "v2"
+    compressors = arguments.get("compressors", "auto")
     description: dict[str, Any] = {
         "shape": _lengths(arguments["shape"] if data is None else data.shape),
         "data_type": data_type,
         "codecs": _array_codecs(arguments, format=format),
+        "only_filters": not _is_auto(compressors) and not codec_list(compressors),
         "order": arguments.get("order"),
         "attributes": dict(arguments.get("attributes") or {}),
         "dimension_names": None if names is None else list(names),
@@ -131,7 +133,7 @@ def _codec(codec: CodecLike) -> tuple[str, Any]:
 
 
 def _chunks(chunks: Lengths | Sequence[Sequence[int]] | Literal["auto"], shards: Lengths | None) -> dict[str, Any]:
-    members = {"shards": None if shards is None else _lengths(shards)}
+    members = {"shards": None if shards is None else _shards(shards)}
     if _is_auto(chunks):
         return members
     if not isinstance(chunks, (int, str)) and not all(map(_is_length, chunks)):
@@ -139,6 +141,14 @@ def _chunks(chunks: Lengths | Sequence[Sequence[int]] | Literal["auto"], shards:
         grid = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": edges}}
         return {**members, "chunk_grid": grid}
     return {**members, "chunks": _lengths(chunks)}
+
+
+def _shards(shards: Any) -> list[int]:
+    if isinstance(shards, (str, Mapping)):
+        raise InvalidInputError(
+            f"shards={shards!r} is not supported: give the lengths of a shard, which are multiples of those of a chunk"
+        )
+    return _lengths(shards)
 
 
 def _is_length(value: Any) -> bool:

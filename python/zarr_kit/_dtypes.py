@@ -239,6 +239,9 @@ def _described(dtype: np.dtype[Any]) -> tuple[Any, ElementType]:
         return dtype.name, ElementType(dtype.name, native)
     if dtype.names is not None:
         return json.loads(json.dumps(dtype.descr)), ElementType("struct", native)
+    # Types of other packages may be shown as raw bytes.
+    if dtype.kind == "V" and not isinstance(dtype, np.dtypes.VoidDType):
+        raise ElementsError(f"Zarr has no data type for dtype {dtype.name}")
     return dtype.str, ElementType(dtype.name, native)
 
 

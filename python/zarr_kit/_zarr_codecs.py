@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec
 from zarr.codecs import BytesCodec
 from zarr.core.array_spec import ArraySpec
@@ -32,6 +33,20 @@ def codec_from_json(name: str, data: Any) -> "_EngineCodec":
 def codec_of_v2(name: str, configuration: Mapping[str, Any]) -> _engine.Codec:
     """Return the codec of the engine for a codec of v2."""
     return _opened(name, json.dumps(configuration), "v2")
+
+
+def encode_image(name: str, configuration: Mapping[str, Any], image: Any) -> bytes:
+    """Encode the elements of an array with a codec of v2."""
+    elements = np.ascontiguousarray(image)
+    native = elements.astype(elements.dtype.newbyteorder("="), copy=False)
+    form = native.dtype.name, np.shape(image)
+    return _engine.encode_image(name, json.dumps(configuration), form, native.reshape(-1).view("u1"))
+
+
+def decode_image(name: str, configuration: Mapping[str, Any], encoded: Any) -> NDArray[Any]:
+    """Return the elements of an image, whose header describes them."""
+    elements, data_type, shape = _engine.decode_image(name, json.dumps(configuration), encoded)
+    return np.frombuffer(elements, data_type).reshape(shape)
 
 
 @functools.lru_cache(maxsize=256)
@@ -108,7 +123,9 @@ class EngineArrayArrayCodec(_EngineCodec, ArrayArrayCodec):
             raise ElementsError(f"codec {self.codec_name} does not produce an array")
         description, shape, fill = encoded
         elements = element_type(description)
-        dtype: Any = parse_dtype(elements.dtype, zarr_format=3)
+        # Types of other packages than NumPy are selected by name. For those, `isbuiltin` is 2.
+        is_foreign = elements.dtype.isbuiltin == 2
+        dtype: Any = parse_dtype(elements.name if is_foreign else elements.dtype, zarr_format=3)
         return replace(chunk_spec, shape=tuple(shape), dtype=dtype, fill_value=elements.from_bytes(fill))
 
     def _decode_sync(self, chunk_data: NDBuffer, chunk_spec: ArraySpec) -> NDBuffer:

@@ -22,8 +22,13 @@ def codec_for_numcodecs(name: str) -> Any:
     return type(f"EngineCodec_{name}", (EngineCodec,), {"codec_id": name, "__module__": __name__})
 
 
+# Codecs of images whose headers describe their elements. numcodecs passes encoded chunks without their data types and
+# shapes.
+IMAGES = frozenset(f"imagecodecs_{name}" for name in ("jpeg", "jpeg2k", "jpegls", "png", "webp"))
+
+
 class EngineCodec(numcodecs.abc.Codec):  # type: ignore[misc]
-    """A codec of v2 that converts bytes to bytes. Other codecs need the data type and the shape of the chunk."""
+    """A codec of v2 that converts bytes to bytes, or images. Other codecs need the data type and shape of the chunk."""
 
     def __init__(self, **configuration: Any) -> None:
         self.configuration = configuration
@@ -36,11 +41,19 @@ class EngineCodec(numcodecs.abc.Codec):  # type: ignore[misc]
         return {"id": self.codec_id, **self.configuration}
 
     def encode(self, buf: Any) -> Any:
+        if self.codec_id in IMAGES:
+            from zarr_kit._zarr_codecs import encode_image
+
+            return encode_image(self.codec_id, self.configuration, buf)
         return self._engine().encode(_bytes(buf))
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         from numcodecs.compat import ndarray_copy
 
+        if self.codec_id in IMAGES:
+            from zarr_kit._zarr_codecs import decode_image
+
+            return ndarray_copy(decode_image(self.codec_id, self.configuration, _bytes(buf)), out)
         return ndarray_copy(self._engine().decode(_bytes(buf), None), out)
 
     def _engine(self) -> Any:

@@ -78,6 +78,8 @@ pub struct ArrayBuilder {
     chunks: Option<Vec<u64>>,
     shards: Option<Vec<u64>>,
     codecs: Option<Vec<CodecEntry>>,
+    /// Whether v2 stores the last codec as a filter, too.
+    only_filters: bool,
     order: Order,
     attributes: Value,
     dimension_names: Option<Vec<Option<String>>>,
@@ -103,6 +105,7 @@ impl ArrayBuilder {
             chunks: None,
             shards: None,
             codecs: None,
+            only_filters: false,
             order: Order::C,
             attributes: Object::new().into(),
             dimension_names: None,
@@ -153,6 +156,13 @@ impl ArrayBuilder {
     #[must_use]
     pub fn uncompressed(self) -> Self {
         Self { codecs: Some(Vec::new()), ..self }
+    }
+
+    /// In v2, stores all codecs as filters. Otherwise, the last codec is the compressor if it converts bytes. This has no
+    /// effect in other formats.
+    #[must_use]
+    pub fn without_compressor(self) -> Self {
+        Self { only_filters: true, ..self }
     }
 
     /// Sets the order of the elements of a chunk.

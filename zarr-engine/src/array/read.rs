@@ -142,7 +142,7 @@ impl Array {
     /// Same as [`Array::read`].
     pub fn read_many(&self, selections: &[Selection]) -> Result<Vec<ElementArray>, Error> {
         let Elements::Fixed { size, .. } = self.data_type().elements() else {
-            return selections.iter().map(|selection| self.read_selection(selection)).collect();
+            return self.read_many_variable(selections);
         };
         let located = selections.iter().map(|selection| selection.located(self.shape()));
         let located = located.collect::<Result<Vec<_>, _>>()?;
@@ -163,6 +163,30 @@ impl Array {
             let count = located.count()?;
             let threads = self.stored.context().threads.clone();
             Ok(ElementArray::new(located.shape, count, Arc::clone(data_type), memory, threads))
+        });
+        arrays.collect()
+    }
+
+    /// Reads many selections of elements of variable size.
+    fn read_many_variable(&self, selections: &[Selection]) -> Result<Vec<ElementArray>, Error> {
+        let located = selections.iter().map(|selection| selection.located(self.shape()));
+        let located = located.collect::<Result<Vec<_>, _>>()?;
+        let counts = located.iter().map(LocatedSelection::count).collect::<Result<Vec<_>, _>>()?;
+        let assemblies = counts.iter().map(|&count| self.assembly(count)).collect::<Result<Vec<_>, _>>()?;
+        let rank = self.shape().len();
+        let mut regions = Vec::with_capacity(located.len());
+        for ((located, assembly), &count) in located.iter().zip(&assemblies).zip(&counts) {
+            if count > 0 {
+                regions.push(OutputRegion::variable(&located.what, rank, assembly)?);
+            }
+        }
+        // As for a single selection, the total size is unknown.
+        self.stored.read_regions(&regions, usize::MAX)?;
+        let data_type = self.data_type();
+        let threads = &self.stored.context().threads;
+        let arrays = located.into_iter().zip(assemblies).zip(counts).map(|((located, assembly), count)| {
+            let elements = finish(assembly)?;
+            Ok(ElementArray::new(located.shape, count, Arc::clone(data_type), elements, threads.clone()))
         });
         arrays.collect()
     }

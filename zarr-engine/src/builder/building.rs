@@ -75,7 +75,7 @@ impl Building<'_> {
         }
         metadata.memory_layout = translated.memory_layout;
         metadata.codecs = translated.codecs;
-        metadata.has_compressor = translated.has_compressor;
+        metadata.has_compressor = translated.has_compressor && !builder.only_filters;
         metadata.storage_transformers =
             self.entries("storage_transformers", &builder.storage_transformers)?;
         metadata.attributes = attributes;

@@ -59,9 +59,9 @@ impl Access {
         }
     }
 
-    /// Returns a copy for work that is done while a node is locked: see [`Context::under_lock`].
-    pub(super) fn under_lock(&self) -> Self {
-        Self { context: Arc::new(self.context.under_lock()), ..self.copied() }
+    /// Returns a copy with another context.
+    pub(super) fn with_context(&self, context: Context) -> Self {
+        Self { context: Arc::new(context), ..self.copied() }
     }
 
     fn copied(&self) -> Self {

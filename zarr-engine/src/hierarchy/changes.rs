@@ -271,7 +271,7 @@ impl Hierarchy {
     /// for a document that cannot be copied.
     pub fn consolidate(&self, path: impl AsNodePath) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
-        let access = self.inner.access.under_lock();
+        let access = self.inner.access.with_context(self.context().under_lock());
         let _changing = self.lock([&path]);
         access.context.groups_changed();
         access.until_stored(|| self.inner.rules.consolidate(&access.changing()?, &path))
@@ -279,9 +279,10 @@ impl Hierarchy {
 
     fn erase_with(&self, path: &NodePath, other_formats: OtherFormats) -> Result<Erasure, Error> {
         let _changing = self.lock([path]);
-        self.inner.access.may_leave_chunks();
-        self.inner.access.context.groups_changed();
-        erase(&self.inner.access, &*self.inner.rules, path, other_formats)
+        let access = self.inner.access.with_context(self.context().clone());
+        access.may_leave_chunks();
+        access.context.groups_changed();
+        erase(&access, &*self.inner.rules, path, other_formats)
     }
 
     fn publish(&self, arrays: &[Array], before: StoredBefore) -> Result<(), Error> {

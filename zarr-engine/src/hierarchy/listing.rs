@@ -39,6 +39,7 @@ pub(super) fn walk_levels(
     let mut nodes = vec![start];
     let mut level = groups(&nodes);
     while !level.is_empty() {
+        access.context.check_cancelled()?;
         let found = children(&level)?;
         level = groups(&found);
         nodes.extend(found);

@@ -35,7 +35,10 @@ impl Hierarchy {
         Self { under_lock: None, ..self.clone() }
     }
 
-    pub(crate) fn with_progress(&self, progress: &Progress) -> Self {
+    /// Returns the same hierarchy with other counters: `progress` counts the chunks of its arrays, and cancels their
+    /// calls as well as erasures and consolidations, between two requests.
+    #[must_use]
+    pub fn with_progress(&self, progress: &Progress) -> Self {
         Self { context: Some(Arc::new(self.context().clone().with_progress(progress))), ..self.clone() }
     }
 }
