@@ -21,8 +21,12 @@ MORE = 25
 FIXED = [
     "bool",
     "int8",
+    "uint8",
+    "int16",
     "uint16",
     "int32",
+    "uint32",
+    "int64",
     "uint64",
     "float16",
     "float32",
@@ -30,8 +34,12 @@ FIXED = [
     "complex64",
     "complex128",
     "datetime64[s]",
+    "datetime64[ns]",
     "timedelta64[10us]",
+    "timedelta64[D]",
+    "S1",
     "S3",
+    "U1",
     "U4",
 ]
 
@@ -57,7 +65,7 @@ def elements(draw: st.DrawFn, dtype: np.dtype[Any], shape: tuple[int, ...]) -> N
 @st.composite
 def grids(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Draw the shape of an array and of its chunks."""
-    shape: tuple[int, ...] = draw(st.lists(st.integers(0, 7), max_size=3).map(tuple))
+    shape: tuple[int, ...] = draw(st.lists(st.integers(0, 7), max_size=4).map(tuple))
     return shape, tuple(draw(st.integers(1, max(length, 1) + 1)) for length in shape)
 
 
@@ -75,6 +83,9 @@ def v3_arrays(draw: st.DrawFn) -> dict[str, Any]:
         zarr.codecs.GzipCodec(level=1),
         zarr.codecs.ZstdCodec(level=1, checksum=True),
         [zarr.codecs.ZstdCodec(level=1), zarr.codecs.Crc32cCodec()],
+        [zarr.codecs.Crc32cCodec(), zarr.codecs.GzipCodec(level=9), zarr.codecs.ZstdCodec(level=-1)],
+        zarr.codecs.BloscCodec(cname="zstd", clevel=3, shuffle="bitshuffle", typesize=max(dtype.itemsize, 1)),
+        zarr.codecs.BloscCodec(cname="zlib", clevel=9, shuffle="noshuffle", typesize=max(dtype.itemsize, 1)),
         zarr.codecs.BloscCodec(cname="lz4", clevel=1, shuffle="shuffle", typesize=max(dtype.itemsize, 1)),
     ]
     arguments["compressors"] = draw(st.sampled_from(compressors))
@@ -96,7 +107,7 @@ def v3_arrays(draw: st.DrawFn) -> dict[str, Any]:
 def v2_arrays(draw: st.DrawFn) -> dict[str, Any]:
     """Draw the arguments that create an array of v2."""
     shape, chunks = draw(grids())
-    dtype = np.dtype(draw(st.sampled_from(FIXED)))
+    dtype = np.dtype(draw(st.sampled_from([*FIXED, "T"])))
     if dtype.kind in "iufcmMU" and draw(st.booleans()):
         dtype = dtype.newbyteorder(">")
     arguments: dict[str, Any] = {"zarr_format": 2, "shape": shape, "chunks": chunks, "dtype": dtype}
@@ -108,11 +119,21 @@ def v2_arrays(draw: st.DrawFn) -> dict[str, Any]:
         numcodecs.Zlib(1),
         numcodecs.BZ2(1),
         numcodecs.LZ4(),
+        numcodecs.LZMA(preset=1),
         numcodecs.Blosc("zstd", 1, numcodecs.Blosc.BITSHUFFLE),
+        numcodecs.Blosc("lz4", 5, numcodecs.Blosc.SHUFFLE),
+        numcodecs.Blosc("blosclz", 9, numcodecs.Blosc.NOSHUFFLE),
     ]
     arguments["compressors"] = draw(st.sampled_from(compressors))
-    if dtype.kind in "iu" and draw(st.booleans()):
-        arguments["filters"] = [numcodecs.Delta(dtype.str)]
+    filters: list[list[Any]] = [[]]
+    if dtype.kind in "iu":
+        filters += [[numcodecs.Delta(dtype.str)], [numcodecs.Delta(dtype.str), numcodecs.Shuffle(dtype.itemsize)]]
+    if dtype.kind in "iufcSU":
+        filters += [[numcodecs.Shuffle(dtype.itemsize)]]
+    if dtype.kind == "b":
+        filters += [[numcodecs.PackBits()]]
+    if (drawn := draw(st.sampled_from(filters))) != []:
+        arguments["filters"] = drawn
     arguments["chunk_key_encoding"] = {"name": "v2", "separator": draw(st.sampled_from(["/", "."]))}
     return arguments
 

@@ -3,6 +3,9 @@
 # Functions of Dask have no annotations.
 # mypy: allow-untyped-calls
 
+import inspect
+import math
+import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import xarray as xr
+import zarr
 
 import zarr_kit
 import zarr_kit.cubed
@@ -140,3 +144,93 @@ def test_an_opened_array_stores_chunks_of_fill_values_if_wanted(tmp_path: Path, 
     assert zarr_kit.open_array(tmp_path, mode="r").nchunks_initialized == 0
     zarr_kit.open_array(tmp_path, mode=mode, write_empty_chunks=True)[:2] = 0
     assert zarr_kit.open_array(tmp_path, mode="r").nchunks_initialized == 1
+
+
+# `config` has the options `order` and `write_empty_chunks`, which are arguments here.
+ONLY_THEIRS = {"config"}
+ONLY_OURS = {"threads", "write_empty_chunks"}
+
+
+@pytest.mark.parametrize("function", ["create_array", "create_group", "open_array", "open_group"])
+def test_arguments_have_the_names_of_zarr_python(function: str) -> None:
+    """zarr-python's old names, and arguments of single stores and caches, have other names here or do not exist."""
+    theirs = set(inspect.signature(getattr(zarr, function)).parameters)
+    ours = getattr(zarr_kit, function)
+    names = set(inspect.signature(ours).parameters) - {"arguments", "options"}
+    [packed] = [kind for kind in inspect.signature(ours).parameters.values() if kind.kind is kind.VAR_KEYWORD]
+    [options] = typing.get_args(typing.get_type_hints(ours)[packed.name]) or [typing.get_type_hints(ours)[packed.name]]
+    names |= set(typing.get_type_hints(options))
+    lacking = {
+        "create_array": ONLY_THEIRS,
+        "create_group": set(),
+        "open_array": {"config", "kwargs"},
+        "open_group": {"cache_attrs", "synchronizer", "chunk_store", "meta_array"},
+    }
+    assert theirs - names == lacking[function]
+    if function == "create_array":
+        assert names - theirs == ONLY_OURS
+
+
+def test_defaults_are_those_of_zarr_python(tmp_path: Path) -> None:
+    """Leaving an argument out means its default in zarr-python, which is given here."""
+    parameters = inspect.signature(zarr.create_array).parameters
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    required = {"store", "shape", "dtype", "data", "zarr_format", "name", *ONLY_THEIRS}
+    given: dict[str, Any] = {name: value for name, value in defaults.items() if name not in required}
+    assert given.pop("fill_value") is zarr.core.array.DEFAULT_FILL_VALUE
+    given["fill_value"] = zarr_kit.DEFAULT_FILL_VALUE
+    for zarr_format in (2, 3):
+        stored = []
+        for number, arguments in enumerate([given, {}]):
+            folder = tmp_path / f"{zarr_format}-{number}"
+            zarr_kit.create_array(folder, zarr_format=zarr_format, **{**SHAPE, **arguments})
+            stored.append({path.name: path.read_bytes() for path in folder.iterdir()})
+        assert stored[0] == stored[1]
+
+
+@pytest.mark.parametrize("shards", ["auto", {"shape": (4, 4), "index_location": "start"}])
+def test_shards_that_are_not_lengths_are_refused(tmp_path: Path, shards: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"shards=.*lengths of a shard"):
+        zarr_kit.create_array(tmp_path, shape=(4, 4), dtype="i4", chunks=(2, 2), shards=shards)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (10,), (10**7,), (1000, 1000), (365, 721, 1440), (3, 10**9), (50, 1, 7)])
+@pytest.mark.parametrize("dtype", ["u1", "f8"])
+def test_chunks_that_are_chosen_have_a_size_that_zarr_python_may_choose(shape: tuple[int, ...], dtype: str) -> None:
+    """The shapes differ: chunks of this package have about 1 MiB, those of zarr-python grow with the array."""
+    for chunks in ({}, {"chunks": "auto"}):
+        ours = zarr_kit.create_array("memory:", shape=shape, dtype=dtype, **chunks)  # type: ignore[arg-type]
+        theirs: Any = zarr.create_array({}, shape=shape, dtype=dtype)
+        sizes = [math.prod(array.chunks) * np.dtype(dtype).itemsize for array in (ours, theirs)]
+        whole = math.prod(shape) * np.dtype(dtype).itemsize
+        assert all(size >= min(whole, 64 << 10) and size <= 64 << 20 for size in sizes)
+        assert len(ours.chunks) == len(theirs.chunks)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("write_empty_chunks", [False, True])
+def test_chunks_of_fill_values_are_stored_on_request(
+    tmp_path: Path, zarr_format: Any, write_empty_chunks: bool
+) -> None:
+    array = zarr_kit.create_array(
+        tmp_path / "ours",
+        shape=6,
+        dtype="i4",
+        chunks=2,
+        fill_value=7,
+        zarr_format=zarr_format,
+        write_empty_chunks=write_empty_chunks,
+    )
+    config: Any = {"write_empty_chunks": write_empty_chunks}
+    options: Any = {"shape": 6, "dtype": "i4", "chunks": 2, "fill_value": 7, "zarr_format": zarr_format}
+    theirs: Any = zarr.create_array(tmp_path / "theirs", **options, config=config)
+    for each in (array, theirs):
+        each[:4] = [7, 7, 7, 8]
+    assert array.nchunks_initialized == theirs.nchunks_initialized == (2 if write_empty_chunks else 1)
+    again = zarr_kit.open_array(tmp_path / "ours", mode="r+", write_empty_chunks=True)
+    again[...] = 7
+    assert again.nchunks_initialized == 3
+    again = zarr_kit.open_array(tmp_path / "ours", mode="r+")
+    again[...] = 7
+    assert again.nchunks_initialized == 0

@@ -1,5 +1,6 @@
 """Exchange of elements with other packages, and the memory that they use."""
 
+import array as stdlib_array
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,16 @@ def test_elements_are_written_from_the_memory_of_the_caller(array: zarr_kit.Arra
     array[1:3] = values[1:3]
     array.append(values)
     assert [address(memory) for memory in recorder.memory] == [address(values), address(values[1:3]), address(values)]
+
+
+def test_buffers_of_other_objects_are_written_without_a_copy(array: zarr_kit.Array, recorder: Recorder) -> None:
+    numbers = stdlib_array.array("d", range(20))
+    row = memoryview(bytearray(np.arange(5.0).tobytes())).cast("d")
+    array[...] = memoryview(numbers).cast("B").cast("d", (4, 5))
+    array[3] = row
+    array[2] = numbers[:5]
+    assert [address(memory) for memory in recorder.memory[:2]] == [address(numbers), address(row)]
+    assert array[...].tolist() == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [0, 1, 2, 3, 4], [0, 1, 2, 3, 4]]
 
 
 def test_conversions_follow_the_rules_of_numpy(array: zarr_kit.Array) -> None:

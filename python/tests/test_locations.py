@@ -14,7 +14,9 @@ import fsspec
 import numpy as np
 import obstore.store
 import pytest
+import xarray as xr
 import zarr
+from held_bucket import HeldBucket, held_bucket
 
 import zarr_kit
 from zarr_kit import errors
@@ -240,3 +242,115 @@ def test_the_error_of_a_credential_provider_is_that_of_the_call(bucket: Bucket) 
 )
 def test_credentials_of_each_service_have_their_kind(returned: dict[str, Any], expected: Any) -> None:
     assert CredentialSource(lambda: {**returned, "expires_at": None})() == expected
+
+
+@pytest.fixture
+def held() -> Iterator[HeldBucket]:
+    with held_bucket() as bucket:
+        yield bucket
+
+
+@pytest.mark.filterwarnings("ignore:.*does not have conditional writes")
+def test_options_of_a_url_reach_the_bucket(held: HeldBucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The endpoint and the region come only from the options."""
+    for name in ("AWS_ENDPOINT_URL", "AWS_REGION", "AWS_ALLOW_HTTP"):
+        monkeypatch.delenv(name)
+    ours: dict[str, Any] = {"endpoint": held.endpoint, "region": "us-east-1"}
+    fsspecs = {
+        "key": "known",
+        "secret": "secret",
+        "endpoint_url": held.endpoint,
+        "client_kwargs": {"region_name": "us-east-1"},
+    }
+    for number, options in enumerate([ours, fsspecs]):
+        url = f"{held.url}/{number}.zarr"
+        array = zarr_kit.create_array(url, data=np.arange(6), chunks=2, storage_options=options)
+        array[1] = 9
+        group = zarr_kit.open_group(url + "-group", mode="w", storage_options=options)
+        group.create_array("a", data=[1, 2])
+        zarr_kit.consolidate(url + "-group", storage_options=options)
+        assert zarr_kit.open_array(url, mode="r", storage_options=options)[...].tolist() == [0, 9, 2, 3, 4, 5]
+        assert zarr_kit.digest(url, storage_options=options) == zarr_kit.digest(url, storage_options=ours)
+        opened = xr.open_dataset(url + "-group", engine="zarr-kit", storage_options=options, drop_variables="a")
+        assert not opened.variables
+    assert any(request.startswith("PUT") and "0.zarr/c/" in request for request in held.requests)
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a", "S3"])
+def test_schemes_that_fsspec_knows_are_the_same_bucket(held: HeldBucket, scheme: str) -> None:
+    url = f"{scheme}://{held.name}/a.zarr"
+    zarr_kit.create_array(url, data=[1, 2])
+    for options in (None, {"region": "us-east-1"}):
+        assert zarr_kit.open_array(url, mode="r", storage_options=options)[...].tolist() == [1, 2]
+    assert zarr_kit.open_array(f"{held.url}/a.zarr", mode="r")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "expected"),
+    [
+        ("s3a://bucket/a", {"anon": True}, {"type": "s3", "anonymous": True}),
+        ("gs://bucket/a", {"token": "anon"}, {"type": "gs", "anonymous": True}),
+        ("gcs://bucket/a", {"token": "google_default"}, {"type": "gs", "anonymous": False}),
+        ("az://data/a", {"account_name": "me", "anon": True}, {"type": "az", "account": "me", "anonymous": True}),
+        ("abfs://data/a", {"account_name": "me"}, {"type": "az", "account": "me"}),
+        ("abfss://data@me.dfs.core.windows.net/a", {"anon": True}, {"type": "az", "anonymous": True}),
+        ("https://host/a", {}, None),
+    ],
+)
+def test_each_scheme_of_fsspec_has_a_store(url: str, options: dict[str, Any], expected: Any) -> None:
+    if expected is None:
+        assert store_location(url, options) == url
+    else:
+        assert described(url, options) == {**expected, "url": url}
+
+
+@pytest.mark.filterwarnings("ignore:.*does not have conditional writes")
+def test_a_store_with_a_credential_provider_is_written(held: HeldBucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    CALLS.clear()
+    provider: Any = expiring
+    store: Any = obstore.store.S3Store(
+        held.name,
+        prefix="a.zarr",
+        region="us-east-1",
+        endpoint=held.endpoint,
+        client_options={"allow_http": True},
+        credential_provider=provider,
+    )
+    group = zarr_kit.create_group(store, attributes={"a": 1})
+    array = group.create_array("x", data=np.arange(20), chunks=2, shards=4, dimension_names=["i"])
+    array[3:9] = 7
+    array.append([5, 6])
+    group.attrs["b"] = 2
+    zarr_kit.consolidate(store)
+    # Each request asks for credentials, because these expire soon.
+    assert len(CALLS) > 10
+    read: Any = zarr_kit.open(store)
+    expected = [*range(3), *[7] * 6, *range(9, 20), 5, 6]
+    assert read["x"][...].tolist() == expected
+    assert read.attrs.asdict() == {"a": 1, "b": 2}
+    assert read.is_consolidated
+    # xarray opens the same store, lazily and with Dask.
+    choices: list[Any] = [None, {}]
+    for chunks in choices:
+        opened = xr.open_dataset(store, engine="zarr-kit", chunks=chunks)
+        assert opened["x"].values.tolist() == expected
+
+
+def test_xarray_opens_stores_of_other_packages(stored: Path) -> None:
+    folder = stored.parent / "d.zarr"
+    xr.Dataset({"a": ("x", np.arange(4.0))}, attrs={"title": "t"}).to_zarr(folder, consolidated=False)
+    expected = xr.open_dataset(folder, engine="zarr", consolidated=False)
+    stores: list[Any] = [
+        obstore.store.LocalStore(str(folder)),
+        fsspec.get_mapper(str(folder)),
+        zarr.storage.LocalStore(folder),
+        zarr.storage.ObjectStore(obstore.store.LocalStore(str(folder))),
+    ]
+    for store in stores:
+        xr.testing.assert_identical(xr.open_dataset(store, engine="zarr-kit"), expected)
+        xr.testing.assert_identical(xr.open_dataset(store, engine="zarr-kit", chunks={}).load(), expected)
+        xr.testing.assert_identical(xr.open_datatree(store, engine="zarr-kit").to_dataset(), expected)
+    with pytest.raises(errors.InvalidInputError, match="builtins.int is not a location"):
+        xr.open_dataset(5, engine="zarr-kit")  # type: ignore[arg-type]

@@ -196,3 +196,22 @@ def test_missing_elements_of_optional_types_are_nan_or_none(
     assert data.dtype == np.asarray(expected).dtype
     np.testing.assert_array_equal(data.values, np.asarray(expected))
     np.testing.assert_array_equal(data[2].values, np.asarray(expected)[2])
+
+
+@pytest.mark.parametrize(
+    "dtype", [">i2", ">u4", ">i8", ">f4", ">f8", ">c16", ">M8[s]", ">m8[s]", ">U3", "<i2", "|S3", "|b1"]
+)
+def test_data_types_of_v2_have_their_byte_order_in_the_encoding(tmp_path: Path, dtype: str) -> None:
+    write(tmp_path, 2, dtype=dtype, fill_value=None)
+    for decoding in ({}, {"decode_cf": False}, {"mask_and_scale": False}):
+        assert_same(tmp_path, consolidated=False, **decoding)
+
+
+def test_packed_data_of_v2_have_their_byte_order_in_the_encoding(tmp_path: Path) -> None:
+    packed = {"dtype": np.dtype(">i2"), "scale_factor": 0.5, "add_offset": 1.0, "_FillValue": np.int16(-9)}
+    values = xr.Variable(("x",), [1.0, np.nan, 2.5], {}, packed)
+    xr.Dataset({"a": values}).to_zarr(tmp_path, zarr_format=2, consolidated=False)
+    assert zarr.open_array(tmp_path / "a", mode="r").metadata.to_dict()["dtype"] == ">i2"
+    for decoding in ({}, {"mask_and_scale": False}, {"decode_cf": False}):
+        assert_same(tmp_path, consolidated=False, **decoding)
+    xr.testing.assert_equal(xr.open_dataset(tmp_path, engine="zarr-kit")["a"], xr.DataArray(values))

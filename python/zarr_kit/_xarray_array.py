@@ -9,13 +9,15 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from zarr_kit._array import Array
+from zarr_kit._dtypes import with_order_of
 
 
 class LazyArray(BackendArray):
     """An array whose elements are read when they are indexed.
 
     Missing elements of an optional type become NaN or NaT. For this, integers of at most 32 bits become ``float64``.
-    Types without such a value become objects, with None for missing elements.
+    Types without such a value become objects, with None for missing elements. Big-endian numbers of v2 have the byte
+    order that zarr-python returns.
     """
 
     __slots__ = ("_array", "_is_optional", "dtype", "shape")
@@ -24,7 +26,7 @@ class LazyArray(BackendArray):
         self._array = array
         self._is_optional = array._type.kind == "optional"
         self.shape = array.shape
-        self.dtype = _optional_dtype(array.dtype) if self._is_optional else array.dtype
+        self.dtype = _optional_dtype(array.dtype) if self._is_optional else _stored_dtype(array)
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> NDArray[Any]:
         # xarray's adapter for engines with fewer kinds of keys is not needed, and rejects empty slices with a negative
@@ -42,10 +44,15 @@ class LazyArray(BackendArray):
 
     def _filled(self, elements: NDArray[Any]) -> NDArray[Any]:
         if not self._is_optional:
-            return elements
+            return np.asarray(with_order_of(elements, self.dtype), self.dtype)
         filled = np.ma.getdata(elements).astype(self.dtype)
         filled[np.ma.getmaskarray(elements)] = _missing(self.dtype)
         return filled
+
+
+def _stored_dtype(array: Array) -> np.dtype[Any]:
+    is_big_endian = array.format == "v2" and array._engine.is_big_endian
+    return array.dtype.newbyteorder(">") if is_big_endian else array.dtype
 
 
 def _optional_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

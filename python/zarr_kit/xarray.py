@@ -6,8 +6,7 @@ Installing ``zarr_kit`` registers it under the name ``zarr-kit``::
 
     dataset = xr.open_dataset("weather.zarr", engine="zarr-kit", chunks={})
 
-Values, attributes and encodings of Zarr v2 and v3 are the same as with ``engine="zarr"``, except that the data type in
-the encoding of arrays of v2 has the byte order of the machine.
+Values, attributes and encodings of Zarr v2 and v3 are the same as with ``engine="zarr"``.
 
 xarray's own engine does not read the v3 draft of 2022. The draft stores dimension names in the attribute
 ``_ARRAY_DIMENSIONS`` or in the extension ``dimension-names``.
@@ -165,10 +164,10 @@ def _opened(filename_or_obj: Any, group: str | None, **options: Unpack[Options])
 
 
 def _location(filename_or_obj: Any) -> Location:
-    if isinstance(filename_or_obj, Mapping):
-        return filename_or_obj
-    path: str = os.path.expanduser(os.fspath(filename_or_obj))
-    return path
+    if isinstance(filename_or_obj, str | os.PathLike):
+        path: str = os.path.expanduser(os.fspath(filename_or_obj))
+        return path
+    return filename_or_obj
 
 
 def _names(variables: str | Iterable[str] | None) -> frozenset[str]:
