@@ -8,6 +8,8 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,7 +53,7 @@ def test_a_worker_that_is_killed_while_it_writes_loses_nothing(tmp_path: Path) -
     data = np.arange(160 * 50, dtype=np.float64).reshape(160, 50)
     array = da.from_array(data, chunks=(10, 50)).map_blocks(killed_once, tmp_path / "killed", meta=data[:0])
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         before = set(client.run(os.getpid).values())
@@ -60,6 +62,76 @@ def test_a_worker_that_is_killed_while_it_writes_loses_nothing(tmp_path: Path) -
     assert int((tmp_path / "killed").read_text()) in before
     np.testing.assert_array_equal(read, data)
     np.testing.assert_array_equal(zarr_kit.open_array(tmp_path / "a.zarr", mode="r")[...], data)
+
+
+def watch(folder: str, marker: str, count: int) -> None:
+    """Kill this process as soon as the folder has a number of files. The first process writes the number and its ID."""
+
+    def kill() -> None:
+        while not Path(marker).exists():
+            found = sum(len(files) for _, _, files in os.walk(folder))
+            if found >= count:
+                Path(marker).write_text(f"{found} {os.getpid()}")
+                os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(0.001)
+
+    threading.Thread(target=kill, daemon=True).start()
+
+
+@pytest.mark.parametrize("shards", [None, (500, 4)])
+def test_a_worker_that_is_killed_in_the_middle_of_a_write_loses_nothing(tmp_path: Path, shards: Any) -> None:
+    data = np.arange(4000 * 4, dtype=np.float64).reshape(4000, 4)
+    array = da.from_array(data, chunks=(2000, 4))
+    marker = tmp_path / "killed"
+    total = 4000 if shards is None else 8
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        before = set(client.run(os.getpid).values())
+        [first, _] = client.scheduler_info()["workers"]
+        client.run(watch, str(tmp_path / "a.zarr/c"), str(marker), max(2, total // 100), workers=[first])
+        zarr_kit.dask.to_zarr(array, tmp_path / "a.zarr", chunks=(1, 4), shards=shards, compressors=None, threads=1)
+    stored, killed = map(int, marker.read_text().split())
+    assert killed in before
+    # It was killed before all chunks were stored.
+    assert 0 < stored < total
+    np.testing.assert_array_equal(zarr_kit.open_array(tmp_path / "a.zarr", mode="r")[...], data)
+    # No temporary file remains after the same chunks were written again.
+    assert zarr_kit.verify(tmp_path / "a.zarr")["whole"]
+
+
+KILLED = """
+import os, signal, sys, threading, time
+import numpy as np, zarr_kit
+folder, count = sys.argv[1], int(sys.argv[2])
+array = zarr_kit.open_array(folder, mode="r+")
+
+def kill():
+    while sum(len(files) for _, _, files in os.walk(folder + "/c")) < count:
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+threading.Thread(target=kill, daemon=True).start()
+array[...] = np.full(array.shape, 7, array.dtype)
+"""
+
+
+@pytest.mark.parametrize(("shards", "count"), [(None, 50), ((64, 1024), 3)])
+def test_chunks_of_a_killed_process_are_whole_or_missing(tmp_path: Path, shards: Any, count: int) -> None:
+    array = zarr_kit.create_array(
+        tmp_path, shape=(4096, 1024), dtype="u2", chunks=(1, 1024), shards=shards, compressors=None
+    )
+    command = [sys.executable, "-c", KILLED, str(tmp_path), str(count)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    rows = array[...]
+    length = 1 if shards is None else shards[0]
+    for start in range(0, 4096, length):
+        assert set(np.unique(rows[start : start + length])) in ({0}, {7}), start
+    assert 0 < np.count_nonzero(rows) < rows.size
+    array[...] = 9
+    assert (array[...] == 9).all()
 
 
 @pytest.fixture
@@ -90,7 +162,7 @@ def test_workers_share_a_bucket_while_one_of_them_is_killed(tmp_path: Path, buck
     data = np.arange(160 * 40, dtype=np.float64).reshape(160, 40)
     array = da.from_array(data, chunks=(40, 40)).map_blocks(killed_once, tmp_path / "writer", meta=data[:0])
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         before = set(client.run(os.getpid).values())
@@ -112,7 +184,7 @@ def test_workers_read_data_sets_of_a_bucket(bucket: str) -> None:
     group = zarr_kit.create_group(f"{bucket}/d.zarr")
     group.create_array("t", data=data, chunks=(2, 5), dimension_names=["y", "x"])
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster),
     ):
         opened = xr.open_dataset(f"{bucket}/d.zarr", engine="zarr-kit", chunks={}, threads=1)
@@ -150,7 +222,7 @@ def test_a_number_of_threads_reaches_the_workers(tmp_path: Path) -> None:
     zarr_kit.create_array(tmp_path, data=np.arange(4))
     array = zarr_kit.open_array(tmp_path, mode="r", threads=1)
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         assert client.submit(threads_of, array).result() == 1

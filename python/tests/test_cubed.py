@@ -7,14 +7,24 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
+import os
 import sys
 import cubed
 import numpy as np
 import zarr
 import zarr_kit.cubed
 
+def settings(block):
+    # In the worker: the pipeline of an array that it opens, the setting, and the process.
+    array = zarr.create_array({}, shape=1, dtype="u1")
+    pipeline = array._async_array.codec_pipeline
+    assert type(pipeline) is zarr_kit.CodecPipeline, type(pipeline)
+    assert pipeline._strict is (sys.argv[3] == "True"), pipeline._strict
+    return block + os.getpid()
+
 if __name__ == "__main__":
-    folder, executor = sys.argv[1:]
+    folder, executor, strict = sys.argv[1:]
+    zarr.config.set({"codec_pipeline.strict": strict == "True"})
     spec = zarr_kit.cubed.spec(work_dir=f"{folder}/work", allowed_mem="500MB", executor_name=executor)
     data = np.arange(60).reshape(6, 10)
     zarr.create_array(f"{folder}/in.zarr", data=data, chunks=(2, 5))
@@ -22,14 +32,16 @@ if __name__ == "__main__":
     cubed.to_zarr(source + 1, f"{folder}/out.zarr")
     result = zarr.open_array(f"{folder}/out.zarr", mode="r")
     assert (result[...] == data + 1).all()
+    workers = set(cubed.map_blocks(settings, source * 0, dtype="i8").compute().flat)
+    assert (os.getpid() in workers) is (executor == "single-threaded")
     print(type(result._async_array.codec_pipeline))
 """
 
 
-@pytest.mark.parametrize("executor", ["single-threaded", "processes"])
-def test_cubed_computes_with_the_pipeline(tmp_path: Path, executor: str) -> None:
+@pytest.mark.parametrize(("executor", "strict"), [("single-threaded", True), ("processes", True), ("processes", False)])
+def test_cubed_computes_with_the_pipeline(tmp_path: Path, executor: str, strict: bool) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    command = [sys.executable, str(program), str(tmp_path), executor]
+    command = [sys.executable, str(program), str(tmp_path), executor, str(strict)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert ended.stdout == "<class 'zarr_kit.CodecPipeline'>\n", ended.stderr

@@ -3,6 +3,8 @@
 import asyncio
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +26,10 @@ from zarr_kit.errors import NotSupportedError, ZarrError, issue_warning
 
 _PRESENT = GetResult(status="present")
 _MISSING = GetResult(status="missing")
+
+# Whether a pipeline of zarr-python is used after a warning. It passes inner chunks of shards to other pipelines of this
+# class, which do not warn again.
+_FALLS_BACK: ContextVar[bool] = ContextVar("falls_back", default=False)
 
 
 class CodecPipeline(zarr.abc.codec.CodecPipeline):
@@ -80,7 +86,8 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         chunks = list(chunk_bytes_and_specs)
         coders = self._coders([("a chunk", spec) for _, spec in chunks])
         if coders is None:
-            return await self._fallback.decode(chunks)
+            with _falling_back():
+                return await self._fallback.decode(chunks)
         return [
             None if value is None else await asyncio.to_thread(_decoded, coder, value, spec)
             for coder, (value, spec) in zip(coders, chunks, strict=True)
@@ -92,7 +99,8 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         chunks = list(chunk_arrays_and_specs)
         coders = self._coders([("a chunk", spec) for _, spec in chunks])
         if coders is None:
-            return await self._fallback.encode(chunks)
+            with _falling_back():
+                return await self._fallback.encode(chunks)
         return [
             None if chunk is None else await asyncio.to_thread(_encoded, coder, chunk, spec)
             for coder, (chunk, spec) in zip(coders, chunks, strict=True)
@@ -125,7 +133,8 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         memory: Any = out.as_ndarray_like()
         coders = self._coders([(part.store_path, part.spec) for part in parts], memory)
         if coders is None:
-            return await self._fallback.read(batch, out, drop_axes)
+            with _falling_back():
+                return await self._fallback.read(batch, out, drop_axes)
         ranged = {position for position, part in enumerate(parts) if self._reads_ranges(part)}
         whole = [position for position in range(len(parts)) if position not in ranged]
         found = dict.fromkeys(whole, False)
@@ -156,7 +165,8 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         if coders is None:
             if not all(part.is_complete for part in parts):
                 check_store(parts[0].store_path)
-            await self._fallback.write(batch, value, drop_axes)
+            with _falling_back():
+                await self._fallback.write(batch, value, drop_axes)
             return
         await write_chunks(list(zip(parts, coders, strict=True)), memory, drop_axes)
 
@@ -232,13 +242,22 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
             advice = "set `codec_pipeline.strict` to False to use the pipeline of zarr-python for such arrays"
             kind = type(reason) if isinstance(reason, ZarrError) else NotSupportedError
             raise kind(f"{text}; {advice}") from reason
-        if not self._has_warned:
+        if not self._has_warned and not _FALLS_BACK.get():
             self._has_warned = True
             issue_warning(f"{text}; a pipeline of zarr-python is used instead")
 
 
 # zarr-python finds the class by this name, and `import zarr_kit` does not import zarr-python.
 CodecPipeline.__module__ = "zarr_kit"
+
+
+@contextmanager
+def _falling_back() -> Iterator[None]:
+    token = _FALLS_BACK.set(True)
+    try:
+        yield
+    finally:
+        _FALLS_BACK.reset(token)
 
 
 def _is_strict() -> bool:
