@@ -11,6 +11,9 @@ use crate::workspace::Workspace;
 /// The oldest Linux that the wheel supports: systems with glibc 2.28.
 const PLATFORM: &str = "manylinux_2_28";
 
+/// The interface of Python in the name of the wheel: the stable one, since Python 3.12.
+const INTERFACE: &str = "-cp312-abi3-";
+
 /// The maximum size of the wheel, in bytes.
 const LARGEST: u64 = 30 << 20;
 
@@ -50,7 +53,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     let wheel = only_file(&wheels)?;
     check_name(&wheel)?;
     check_size(&wheel)?;
-    finish(module(&tools, &root, "auditwheel").arg("show").arg(&wheel))?;
+    check_platform(&output_of(module(&tools, &root, "auditwheel").arg("show").arg(&wheel))?)?;
     check_use(&tools, &wheel, &target.join("wheel/used"))?;
     run_tests(workspace, &wheel, &target.join("wheel/tests"))?;
     println!("{}", wheel.display());
@@ -105,9 +108,22 @@ pub(super) fn check_size(wheel: &Path) -> Result<(), String> {
 /// Checks that the name of the file has the platform and the stable interface of Python.
 fn check_name(wheel: &Path) -> Result<(), String> {
     let name = wheel.file_name().unwrap_or_default().to_string_lossy();
-    match name.contains(PLATFORM) && name.contains("-abi3-") {
+    match name.contains(PLATFORM) && name.contains(INTERFACE) {
         true => Ok(()),
-        false => Err(format!("the wheel is `{name}`; expected `abi3` and `{PLATFORM}` in its name")),
+        false => Err(format!("the wheel is `{name}`; expected `{INTERFACE}` and `{PLATFORM}` in its name")),
+    }
+}
+
+/// Checks that auditwheel finds no symbols that the platform lacks. `shown` is the output of `auditwheel show`, whose
+/// sentences are wrapped.
+fn check_platform(shown: &str) -> Result<(), String> {
+    println!("{}", shown.trim());
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let found = words.split("is consistent with the following platform tag: \"").nth(1);
+    let tag = found.and_then(|rest| rest.split('"').next()).ok_or("auditwheel names no platform")?;
+    match tag.starts_with(PLATFORM) {
+        true => Ok(()),
+        false => Err(format!("auditwheel finds the platform `{tag}`; expected `{PLATFORM}`")),
     }
 }
 
@@ -128,6 +144,16 @@ fn finish(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}")) }
 }
 
+/// Runs a command and returns its standard output.
+fn output_of(command: &mut Command) -> Result<String, String> {
+    let output =
+        command.stderr(Stdio::inherit()).output().map_err(|error| format!("{command:?}: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("{command:?}: {}", output.status)),
+    }
+}
+
 fn broken(path: &Path, error: &std::io::Error) -> String {
     format!("{}: {error}", path.display())
 }
@@ -141,6 +167,22 @@ mod tests {
         let check = |name: &str| check_name(Path::new(name));
         check("zarr_kit-0.1.0-cp312-abi3-manylinux_2_28_x86_64.whl").unwrap();
         check("zarr_kit-0.1.0-cp313-cp313-manylinux_2_28_x86_64.whl").unwrap_err();
+        check("zarr_kit-0.1.0-cp313-abi3-manylinux_2_28_x86_64.whl").unwrap_err();
         check("zarr_kit-0.1.0-cp312-abi3-linux_x86_64.whl").unwrap_err();
+    }
+
+    #[test]
+    fn the_platform_that_auditwheel_finds_is_required() {
+        let shown = |tag: &str| {
+            format!(
+                "\nzarr_kit-0.1.0-cp312-abi3-manylinux_2_28_x86_64.whl is consistent with the\nfollowing platform tag: \"{tag}\".\n\n\
+                 The wheel references external versioned symbols in these\nsystem-provided shared libraries: libc.so.6\n"
+            )
+        };
+        check_platform(&shown("manylinux_2_28_x86_64")).unwrap();
+        let error = check_platform(&shown("manylinux_2_34_x86_64")).unwrap_err();
+        assert!(error.contains("manylinux_2_34_x86_64"), "{error}");
+        check_platform(&shown("linux_x86_64")).unwrap_err();
+        check_platform("").unwrap_err();
     }
 }
