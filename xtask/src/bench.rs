@@ -51,9 +51,6 @@ const CHART: &str = "docs/performance.svg";
 /// The Markdown of the chart in the page.
 const IMAGE: &str = "![Time of each peer relative to this engine](performance.svg)\n\n";
 
-/// The minimum number of rounds for a useful median.
-const ROUNDS_TO_PUBLISH: usize = 3;
-
 /// The options of `cargo xtask bench`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
@@ -69,13 +66,13 @@ pub(crate) struct Options {
     /// Also compare the Python package of this workspace, zarrista and xarray
     ///
     /// Builds a wheel. With `--far`, also from a store that waits before each response.
-    #[arg(long, conflicts_with = "publish")]
+    #[arg(long)]
     python: bool,
     /// Measure `peer-zarr-kit`, built from another commit, in the same rounds
     #[arg(long, value_name = "PROGRAM")]
     baseline: Option<PathBuf>,
     /// Rounds of each case
-    #[arg(long, default_value_t = 7, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    #[arg(long, default_value_t = 9, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     rounds: usize,
     /// Folder for the data, about 2 GiB
     #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
@@ -148,10 +145,11 @@ impl Options {
 }
 
 pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure> {
-    if options.publish && options.rounds < ROUNDS_TO_PUBLISH {
-        return Err(Failure::Usage(format!("`--publish` needs at least {ROUNDS_TO_PUBLISH} rounds")));
-    }
     let group = options.group();
+    let least = group.rounds_to_publish();
+    if options.publish && options.rounds < least {
+        return Err(Failure::Usage(format!("`--publish` needs at least {least} rounds")));
+    }
     let cases = options.cases();
     if options.list {
         return cases.iter().try_for_each(|case| Ok(say(&format!("{:<34} {}\n", case.name, case.title))?));
@@ -292,26 +290,27 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
 
 /// Writes all tables to the page of results, and for local files also the summary and the chart.
 fn publish(workspace: &Workspace, report: &Report, tables: &str, chart: &str) -> Result<(), String> {
-    put(workspace, RESULTS, report.group, tables)?;
-    if report.group == Group::Near {
-        put(workspace, PAGE, report.group, &format!("{IMAGE}{}", table::summary(report)))?;
+    let marks = report.group.marks(report.has_package());
+    put(workspace, RESULTS, &marks, tables)?;
+    if report.group == Group::Near && !report.has_package() {
+        put(workspace, PAGE, &marks, &format!("{IMAGE}{}", table::summary(report)))?;
         write(&workspace.root.join(CHART), chart)?;
     }
     Ok(())
 }
 
-/// Replaces the text between the markers of `group` in a page.
-fn put(workspace: &Workspace, page: &str, group: Group, text: &str) -> Result<(), String> {
+/// Replaces the text between two markers in a page.
+fn put(workspace: &Workspace, page: &str, marks: &[String; 2], text: &str) -> Result<(), String> {
     let old = workspace.read(Path::new(page))?;
-    let new = between_marks(&old, group.marks(), text)
+    let new = between_marks(&old, marks, text)
         .ok_or_else(|| format!("{page} does not have the markers of the tables"))?;
     write(&workspace.root.join(page), &new)
 }
 
 /// Returns the page with new tables between its markers.
-fn between_marks(page: &str, [begin, end]: [&str; 2], tables: &str) -> Option<String> {
-    let (before, rest) = page.split_once(begin)?;
-    let (_, after) = rest.split_once(end)?;
+fn between_marks(page: &str, [begin, end]: &[String; 2], tables: &str) -> Option<String> {
+    let (before, rest) = page.split_once(begin.as_str())?;
+    let (_, after) = rest.split_once(end.as_str())?;
     Some(format!("{before}{begin}\n{tables}\n{end}{after}"))
 }
 
@@ -330,7 +329,7 @@ mod tests {
     fn options_have_defaults() {
         let options = parse(&["--peers"]).unwrap();
         assert_eq!(options.programs(), Program::ALL);
-        assert_eq!(options.rounds, 7);
+        assert_eq!(options.rounds, 9);
         assert_eq!(options.folder, Path::new("/dev/shm"));
         assert_eq!(options.group(), Group::Near);
         let far = parse(&["--peers", "--far", "--delay", "30", "--bandwidth", "50", "--slow"]).unwrap();
@@ -379,7 +378,6 @@ mod tests {
         refused(&["--peers", "--far", "--large"]);
         refused(&["--peers", "--far", "--copy"]);
         refused(&["--peers", "--gib", "2"]);
-        refused(&["--peers", "--publish", "--python"]);
         refused(&["--peers", "--delay", "1"]);
         refused(&["--peers", "--far", "--publish", "--bandwidth", "50"]);
         assert!(refused(&["--peers", "--peer", "h5py"]).contains("zarrs, tensorstore"));
@@ -387,21 +385,21 @@ mod tests {
 
     #[test]
     fn tables_are_written_between_the_markers_of_the_page() {
-        let [begin, end] = Group::Near.marks();
-        let growth = Group::Growth.marks().concat();
+        let [begin, end] = Group::Near.marks(false);
+        let growth = Group::Growth.marks(false).concat();
         let page = format!("# Title\n{begin}old\n{end}{growth}end\n");
         let wanted = format!("# Title\n{begin}\nnew\n{end}{growth}end\n");
-        assert_eq!(between_marks(&page, Group::Near.marks(), "new").unwrap(), wanted);
-        assert_eq!(between_marks("# Title\n", Group::Near.marks(), "new"), None);
+        assert_eq!(between_marks(&page, &Group::Near.marks(false), "new").unwrap(), wanted);
+        assert_eq!(between_marks("# Title\n", &Group::Near.marks(false), "new"), None);
     }
 
     #[test]
     fn the_pages_have_the_markers_of_every_group() {
         let results = include_str!("../../benches/RESULTS.md");
-        for group in Group::ALL {
-            assert!(between_marks(results, group.marks(), "new").is_some(), "{group:?}");
+        for (group, has_package) in Group::ALL.into_iter().flat_map(|group| [(group, false), (group, true)]) {
+            assert!(between_marks(results, &group.marks(has_package), "new").is_some(), "{group:?}");
         }
         let page = include_str!("../../docs/performance.md");
-        assert!(between_marks(page, Group::Near.marks(), "new").is_some());
+        assert!(between_marks(page, &Group::Near.marks(false), "new").is_some());
     }
 }

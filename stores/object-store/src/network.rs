@@ -55,7 +55,7 @@ impl Settings {
     }
 }
 
-/// What the stores of a process share.
+/// The threads and the clients that the stores of a process share.
 struct Network {
     process: u32,
     threads: Option<Arc<Threads>>,

@@ -33,7 +33,11 @@ const NEUTRAL_OF_MANY: [Program; 4] =
 const MANY: u64 = 50_000;
 
 /// The total time of all programs after which a case does not need more rounds, in seconds.
-const ENOUGH: f64 = 45.0;
+const ENOUGH: f64 = 150.0;
+
+/// A program that has taken more than this number of seconds does not need more rounds if another one takes less than half
+/// of its time: it is surely slower.
+const ENOUGH_OF_SLOW: f64 = 6.0;
 
 /// The minimum number of rounds, unless fewer rounds are requested.
 const LEAST_ROUNDS: usize = 3;
@@ -75,7 +79,7 @@ struct Track {
     peak: Option<u64>,
     traffic: Option<Traffic>,
     failure: Option<String>,
-    /// Whether the first run took so long that it is the only one.
+    /// Whether the program runs no more, because it is much slower than others, or its first run took very long.
     is_slow: bool,
 }
 
@@ -195,6 +199,9 @@ impl Comparison {
             let seconds = tracks.iter().filter(|track| track.is_running()).flat_map(|track| &track.seconds);
             if round >= LEAST_ROUNDS && seconds.sum::<f64>() > ENOUGH {
                 break;
+            }
+            if round >= LEAST_ROUNDS {
+                stop_slow(&mut tracks);
             }
             let count = tracks.len();
             for position in 0..count {
@@ -489,6 +496,16 @@ impl Comparison {
     }
 }
 
+/// Stops the programs that are surely slower than others.
+fn stop_slow(tracks: &mut [Track]) {
+    let total = |track: &Track| track.seconds.iter().sum::<f64>();
+    let programs = tracks.iter().filter(|track| track.is_running() && track.program != Program::Floor);
+    let Some(fastest) = programs.map(total).min_by(f64::total_cmp) else { return };
+    for track in tracks {
+        track.is_slow |= total(track) > ENOUGH_OF_SLOW.max(2.0 * fastest);
+    }
+}
+
 /// Returns the number of threads of a program in a case.
 fn threads_of(case: &Case, program: Program) -> usize {
     if program == Program::Floor { case.threads_of_floor() } else { case.threads }
@@ -508,6 +525,30 @@ fn progress(case: &CaseReport, report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_that_are_surely_slower_stop() {
+        let track = |program, seconds: &[f64]| Track {
+            program,
+            seconds: seconds.to_vec(),
+            peak: None,
+            traffic: None,
+            failure: None,
+            is_slow: false,
+        };
+        let stopped = |tracks: &mut [Track]| {
+            stop_slow(tracks);
+            tracks.iter().map(|track| track.is_slow).collect::<Vec<_>>()
+        };
+        let ours = || track(Program::ZarrKit, &[3.0, 3.0, 3.0]);
+        let floor = || track(Program::Floor, &[0.1, 0.1, 0.1]);
+        let slow = || track(Program::ZarrPython, &[7.0, 7.0, 7.0]);
+        let close = || track(Program::Zarrs, &[5.0, 5.0, 5.0]);
+        assert_eq!(stopped(&mut [ours(), floor(), slow(), close()]), [false, false, true, false]);
+        // Short runs cost nothing.
+        let short = track(Program::ZarrPython, &[1.0, 1.0, 1.0]);
+        assert_eq!(stopped(&mut [track(Program::ZarrKit, &[0.1, 0.1, 0.1]), short]), [false, false]);
+    }
 
     #[test]
     fn progress_names_every_program() {

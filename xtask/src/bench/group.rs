@@ -20,13 +20,25 @@ impl Group {
     #[cfg(test)]
     pub(crate) const ALL: [Self; 4] = [Self::Near, Self::Growth, Self::Far, Self::Copy];
 
-    /// Returns the markers around its tables in the page.
-    pub(crate) fn marks(self) -> [&'static str; 2] {
+    /// Returns the markers around its tables in the page. Tables with the Python package have separate places.
+    pub(crate) fn marks(self, has_package: bool) -> [String; 2] {
+        let name = match (self, has_package) {
+            (Self::Near, false) => "figures",
+            (Self::Near, true) => "python",
+            (Self::Growth, _) => "growth",
+            (Self::Far, false) => "far",
+            (Self::Far, true) => "far-python",
+            (Self::Copy, _) => "copy",
+        };
+        ["begin", "end"].map(|end| format!("<!-- {name}: {end} -->\n"))
+    }
+
+    /// Returns the number of rounds of published results. Small differences between programs show only in many rounds;
+    /// growth and copies take long and differ by more.
+    pub(crate) fn rounds_to_publish(self) -> usize {
         match self {
-            Self::Near => ["<!-- figures: begin -->\n", "<!-- figures: end -->\n"],
-            Self::Growth => ["<!-- growth: begin -->\n", "<!-- growth: end -->\n"],
-            Self::Far => ["<!-- far: begin -->\n", "<!-- far: end -->\n"],
-            Self::Copy => ["<!-- copy: begin -->\n", "<!-- copy: end -->\n"],
+            Self::Near | Self::Far => 9,
+            Self::Growth | Self::Copy => 3,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::cases::Case;
 use super::far_store::Traffic;
 use super::group::Group;
 use super::programs::Program;
-use super::statistics::Spread;
+use super::statistics::{Interval, Spread};
 
 /// The version of the format; it changes when the meaning of a member changes.
 const SCHEMA: u32 = 3;
@@ -106,14 +106,47 @@ impl Report {
 
     /// Returns the fastest peer of a case and its time relative to this engine. The Python package is not a peer.
     pub(crate) fn best_peer(&self, case: &CaseReport) -> Option<(&str, f64)> {
-        let is_peer = |name: &&str| !Program::named(name).is_ok_and(Program::uses_package);
-        let medians = self.peers().filter(is_peer).filter_map(|peer| Some((peer, case.median(peer)?)));
+        let medians = self.other_programs().filter_map(|peer| Some((peer, case.median(peer)?)));
         let (peer, best) = medians.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
         Some((peer, best / case.median(self.ours())?))
     }
 }
 
+impl Report {
+    /// Returns whether the Python package of this workspace takes part.
+    pub(crate) fn has_package(&self) -> bool {
+        self.programs.iter().any(|program| Program::named(&program.name).is_ok_and(Program::uses_package))
+    }
+
+    /// Returns the names of the peers without the Python package, which uses this engine.
+    fn other_programs(&self) -> impl Iterator<Item = &str> {
+        self.peers().filter(|name| !Program::named(name).is_ok_and(Program::uses_package))
+    }
+
+    /// Returns the peer that is ahead most surely, with the interval of its time relative to this engine in the same
+    /// rounds. Only intervals below 1 count.
+    pub(crate) fn ahead(&self, case: &CaseReport) -> Option<(&str, Interval)> {
+        let intervals =
+            self.other_programs().filter_map(|peer| Some((peer, case.paired(self.ours(), peer)?)));
+        intervals
+            .filter(|(_, interval)| interval.upper < 1.0)
+            .min_by(|(_, one), (_, other)| one.upper.total_cmp(&other.upper))
+    }
+}
+
 impl CaseReport {
+    /// Returns the interval of the time of a peer relative to `ours` in the same rounds.
+    pub(crate) fn paired(&self, ours: &str, peer: &str) -> Option<Interval> {
+        Interval::of_ratios(self.seconds(peer)?, self.seconds(ours)?)
+    }
+
+    fn seconds(&self, program: &str) -> Option<&[f64]> {
+        match self.results.get(program)? {
+            Outcome::Measured { seconds, .. } => Some(seconds),
+            Outcome::Failed { .. } => None,
+        }
+    }
+
     /// Creates the report of a case that has not run yet.
     pub(crate) fn new(case: &Case) -> Self {
         Self {
@@ -130,10 +163,7 @@ impl CaseReport {
 
     /// Returns the median and the quartiles of the durations of a program.
     pub(crate) fn spread(&self, program: &str) -> Option<Spread> {
-        match self.results.get(program)? {
-            Outcome::Measured { seconds, .. } => Spread::of(seconds),
-            Outcome::Failed { .. } => None,
-        }
+        Spread::of(self.seconds(program)?)
     }
 
     pub(crate) fn median(&self, program: &str) -> Option<f64> {

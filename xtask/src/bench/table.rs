@@ -6,7 +6,7 @@ use super::aims;
 use super::far_store::Traffic;
 use super::group::Group;
 use super::report::{CaseReport, Outcome, Report};
-use super::statistics::geometric_mean;
+use super::statistics::{Interval, geometric_mean};
 
 /// The maximum number of requests or bytes of this engine, relative to the peer with the fewest.
 const MOST: f64 = 1.1;
@@ -123,27 +123,42 @@ fn means(report: &Report) -> String {
 /// Returns the table of medians with quartiles and ratios.
 fn times(report: &Report) -> String {
     let row = |case: &CaseReport| {
-        let spread = |spread: super::statistics::Spread| {
+        let spread = |spread: super::statistics::Spread, rounds: String| {
             let lower = time(spread.lower);
             let upper = time(spread.upper);
-            format!("{}<br><sub>{lower} to {upper}</sub>", time(spread.median))
+            format!("{}<br><sub>{lower} to {upper}{rounds}</sub>", time(spread.median))
         };
         let programs = report.programs.iter().map(|program| match case.results.get(&program.name) {
             // A slow program runs only once.
             Some(Outcome::Measured { seconds, .. }) if report.rounds > 1 && seconds.len() == 1 => {
                 format!("{}<br><sub>once</sub>", time(seconds[0]))
             }
-            Some(Outcome::Measured { .. }) => {
-                case.spread(&program.name).map_or_else(|| "–".to_owned(), spread)
+            Some(Outcome::Measured { seconds, .. }) => {
+                let rounds =
+                    (Some(seconds.len()) != case.rounds()).then(|| format!(", {} rounds", seconds.len()));
+                let found = case.spread(&program.name);
+                found.map_or_else(|| "–".to_owned(), |found| spread(found, rounds.unwrap_or_default()))
             }
             _ => "–".to_owned(),
         });
         let best = report.best_peer(case);
-        let best =
-            best.map_or_else(|| "–".to_owned(), |(peer, ratio)| format!("{}× ({peer})", three_digits(ratio)));
+        let best = best.map_or_else(
+            || "–".to_owned(),
+            |(peer, ratio)| {
+                let interval = case.paired(report.ours(), peer);
+                let interval = interval.map_or_else(String::new, |interval| {
+                    format!(
+                        "<br><sub>{} to {}</sub>",
+                        three_digits(interval.lower),
+                        three_digits(interval.upper)
+                    )
+                });
+                format!("{}× ({peer}){interval}", three_digits(ratio))
+            },
+        );
         let share = case.share_of_floor(report.ours());
         let share = share.map_or_else(|| "–".to_owned(), |share| format!("{share:.2}"));
-        let floor = case.floor().map_or_else(|| "–".to_owned(), spread);
+        let floor = case.floor().map_or_else(|| "–".to_owned(), |floor| spread(floor, String::new()));
         let rounds = case.rounds().filter(|&rounds| rounds != report.rounds);
         let rounds = rounds.map_or_else(String::new, |rounds| format!(", {rounds} rounds"));
         let first =
@@ -154,7 +169,10 @@ fn times(report: &Report) -> String {
     let last = ["best peer ÷ ours", "floor", "floor ÷ ours", "aim", "met"];
     let rows: Vec<_> = report.cases.iter().map(row).collect();
     let table = table(&header(&["case", "threads"], report, &last), &rows);
-    format!("Medians, with quartiles below:\n\n{table}")
+    format!(
+        "Medians, with quartiles below. Below the ratio of the best peer: the interval in which the mean ratio of the same \
+         rounds lies with a probability of 95 %.\n\n{table}"
+    )
 }
 
 /// Returns the target of a row, and whether it is met.
@@ -185,7 +203,7 @@ fn general(report: &Report) -> String {
     format!("Aims over many rows:\n\n{}", table(&header, &rows))
 }
 
-/// Returns the number of targets that are met, and the rows in which a peer is faster.
+/// Returns the number of targets that are met, and the rows in which a peer is surely faster.
 fn behind(report: &Report) -> String {
     let verdicts: Vec<_> = report.cases.iter().filter_map(|case| aims::verdict(report, case)).collect();
     if verdicts.is_empty() {
@@ -193,18 +211,25 @@ fn behind(report: &Report) -> String {
     }
     let met = verdicts.iter().filter(|verdict| verdict.is_met).count();
     let mut text = format!("Aims met: {met} of {} rows.", verdicts.len());
-    let behind = report.cases.iter().filter_map(|case| {
-        let (peer, ratio) = report.best_peer(case).filter(|(_, ratio)| *ratio < 1.0)?;
+    let ahead = report.cases.iter().filter_map(|case| {
+        let (peer, Interval { lower, upper }) = report.ahead(case)?;
+        let ratio = case.median(peer)? / case.median(report.ours())?;
         let most = case.share_of_floor(report.ours()).map(|share| ratio / share);
         let floor = most.map_or_else(String::new, |most| format!(", the floor is at {most:.2}×"));
-        Some(format!("`{}` {ratio:.2}× ({peer}{floor})", case.name))
+        Some((upper, format!("`{}` {ratio:.2}× ({peer}, {lower:.2} to {upper:.2}{floor})", case.name)))
     });
-    let behind: Vec<_> = behind.collect();
-    match behind.as_slice() {
-        [] => text.push_str(" No peer is faster in any row."),
-        rows => {
-            let _ = write!(text, " A peer is faster in {}: {}.", rows.len(), rows.join(", "));
+    let (behind, close): (Vec<_>, Vec<_>) = ahead.partition(|(upper, _)| *upper < aims::BEHIND);
+    let mut list = |what: &str, rows: Vec<(f64, String)>| {
+        let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
+        if !rows.is_empty() {
+            let _ = write!(text, " {what} {}: {}.", rows.len(), rows.join(", "));
         }
+    };
+    if behind.is_empty() && close.is_empty() {
+        text.push_str(" No peer is surely faster in any row.");
+    } else {
+        list("A peer is surely faster in", behind);
+        list("A peer is surely faster, but by less than 2 %, in", close);
     }
     text.push('\n');
     text
@@ -352,17 +377,19 @@ Aims over many rows:
 | geometric mean of tensorstore ÷ ours over 1 rows | 1.50× | 4.00× | yes |
 | memory of a whole read without its output | 64 MiB | 0 MiB at most (`zstd/read`) | yes |
 
-Medians, with quartiles below:
+Medians, with quartiles below. Below the ratio of the best peer: the interval in which the mean ratio of the same rounds \
+lies with a probability of 95 %.
 
 | case | threads | zarr-kit | zarrs | tensorstore | best peer ÷ ours | floor | floor ÷ ours | aim | met |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 | zstd 5, read<br><sub>`zstd/read`</sub> | 2 | 200 ms<br><sub>150 ms to 250 ms</sub> \
-| 400 ms<br><sub>400 ms to 400 ms</sub> | 800 ms<br><sub>750 ms to 850 ms</sub> | 2.00× (zarrs) \
+| 400 ms<br><sub>400 ms to 400 ms</sub> | 800 ms<br><sub>750 ms to 850 ms</sub> | 2.00× (zarrs)<br><sub>0.55 to 8.75</sub> \
 | 50.0 ms<br><sub>45.0 ms to 55.0 ms</sub> | 0.25 | 0.70 of the floor | **no** |
 | delta, write<br><sub>`delta/write`</sub> | 2 | 2.00 ms<br><sub>2.00 ms to 2.00 ms</sub> \
-| 1.00 ms<br><sub>1.00 ms to 1.00 ms</sub> | – | 0.50× (zarrs) | – | – | 1.00× the best peer | **no** |
+| 1.00 ms<br><sub>1.00 ms to 1.00 ms</sub> | – | 0.50× (zarrs)<br><sub>0.50 to 0.50</sub> \
+| – | – | 1.00× the best peer | **no** |
 
-Aims met: 0 of 2 rows. A peer is faster in 1: `delta/write` 0.50× (zarrs).
+Aims met: 0 of 2 rows. A peer is surely faster in 1: `delta/write` 0.50× (zarrs, 0.50 to 0.50).
 
 Memory of reading a whole array, without its output, in MiB:
 

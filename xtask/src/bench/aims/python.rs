@@ -1,6 +1,6 @@
 //! The performance targets of the Python package, as far as a report has its programs.
 
-use super::General;
+use super::{General, whole_reads};
 use crate::bench::report::{CaseReport, Outcome, Report};
 
 const DIRECT: &str = "zarr-kit-python";
@@ -16,6 +16,9 @@ const PIPELINES: [&str; 2] = ["zarr-python-fused", "zarr-python-zarrs"];
 const OF_RUST: f64 = 1.05;
 const LONG: f64 = 0.02;
 
+/// The maximum factor of the time of zarr-python, in rows that only run code of zarr-python.
+const OF_ZARR_PYTHON: f64 = 1.05;
+
 /// The maximum time that Python adds to reading one element, in seconds.
 const OF_ELEMENT: f64 = 5e-6;
 
@@ -26,8 +29,10 @@ pub(super) fn general(report: &Report) -> Vec<General> {
         of_rust(report),
         ahead(report, DIRECT, &PEERS, all),
         ahead(report, PIPELINE, &PIPELINES, has_elements),
+        own_code(report),
         elements(report),
         data_sets(report),
+        whole_reads(report, DIRECT),
     ];
     found.into_iter().flatten().collect()
 }
@@ -65,6 +70,20 @@ fn ahead(
         aim: leads.len().to_string(),
         found: format!("{} (`{worst}`: {lead:.2}×)", leads.len() - behind.len()),
         is_met: behind.is_empty(),
+    })
+}
+
+/// Compares zarr-python with and without the codec pipeline of the package, in rows without elements.
+fn own_code(report: &Report) -> Option<General> {
+    let without = report.cases.iter().filter(|case| case.bytes == 0);
+    let ratios =
+        without.filter_map(|case| Some((case, case.median(PIPELINE)? / case.median("zarr-python")?)));
+    let (case, most) = ratios.max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    Some(General {
+        what: format!("time of {PIPELINE} ÷ zarr-python in rows without elements"),
+        aim: format!("{OF_ZARR_PYTHON:.2}×"),
+        found: format!("{most:.2}× at most (`{}`)", case.name),
+        is_met: most <= OF_ZARR_PYTHON,
     })
 }
 
@@ -157,6 +176,35 @@ mod tests {
         let [direct, pipeline] = &general[..] else { panic!("{general:?}") };
         assert_eq!((direct.is_met, direct.found.as_str()), (false, "0 (`zstd/read`: 0.50×)"));
         assert_eq!((pipeline.is_met, pipeline.found.as_str()), (true, "1 (`zstd/read`: 2.00×)"));
+    }
+
+    #[test]
+    fn the_pipeline_may_cost_five_percent_where_it_does_nothing() {
+        let found = |without, with| {
+            let times = [("zarr-kit", 0.01), ("zarr-python", without), (PIPELINE, with)];
+            let all = general(&report("arrays/open", &times));
+            let general = all.iter().find(|general| general.what.contains("rows without elements"));
+            general.map(|general| general.is_met)
+        };
+        assert_eq!(found(0.1, 0.105), Some(true));
+        assert_eq!(found(0.1, 0.106), Some(false));
+    }
+
+    #[test]
+    fn the_memory_of_whole_reads_is_that_of_the_package() {
+        let mut read = report("zstd/read", &[("zarr-kit", 0.01), (DIRECT, 0.01)]);
+        let bytes = read.cases[0].bytes;
+        let mut met = |beyond: u64| {
+            let outcome = read.cases[0].results.get_mut(DIRECT).unwrap();
+            if let Outcome::Measured { peak, .. } = outcome {
+                *peak = Some(bytes + beyond);
+            }
+            let all = general(&read);
+            let found = all.iter().find(|general| general.what.starts_with("memory of a whole read by"));
+            found.map(|general| general.is_met)
+        };
+        assert_eq!(met(64 << 20), Some(true));
+        assert_eq!(met((64 << 20) + 1), Some(false));
     }
 
     #[test]
