@@ -1,6 +1,7 @@
 """Threads, other processes, and memory."""
 
 import copy
+import functools
 import gc
 import multiprocessing
 import os
@@ -103,6 +104,9 @@ LONG_CALLS: dict[str, Callable[[zarr_kit.Array, Path], object]] = {
 }
 
 
+ATTEMPTS = 5
+
+
 def ticks_during(call: Callable[[], object]) -> list[float]:
     """Return the times at which another thread ran during a call, with those of its start and end."""
     times = [time.perf_counter()]
@@ -114,11 +118,19 @@ def ticks_during(call: Callable[[], object]) -> list[float]:
     return times
 
 
-def check_ticks(times: list[float]) -> None:
-    """Check that the other thread never waited for a large part of the call."""
-    gaps = np.diff(times)
-    assert gaps.max() < 0.5 * (times[-1] - times[0]), gaps
-    assert len(gaps) > 10
+def check_other_threads_run(call: Callable[[int], object]) -> None:
+    """Check that the other thread never waited for a large part of the call.
+
+    Other processes may interrupt the thread, too, but rarely in several calls. A call gets its number.
+    """
+    largest = []
+    for number in range(ATTEMPTS):
+        times = ticks_during(functools.partial(call, number))
+        gaps = np.diff(times)
+        largest.append(gaps.max() / (times[-1] - times[0]))
+        if len(gaps) > 10 and largest[-1] < 0.5:
+            return
+    raise AssertionError(largest)
 
 
 @pytest.mark.parametrize("name", LONG_CALLS)
@@ -127,21 +139,23 @@ def test_other_threads_run_during_a_long_call(tmp_path: Path, name: str) -> None
         tmp_path / "a", data=ELEMENTS, chunks=(500_000,), compressors={"name": "zstd", "configuration": {"level": 3}}
     )
     array = zarr_kit.open_array(tmp_path / "a", mode="r+", threads=1)
-    check_ticks(ticks_during(lambda: LONG_CALLS[name](array, tmp_path)))
+    check_other_threads_run(lambda number: LONG_CALLS[name](array, tmp_path / str(number)))
 
 
 def test_other_threads_run_while_a_far_hierarchy_is_opened_and_changed() -> None:
     with held_bucket() as bucket:
         group = zarr_kit.create_group(bucket.url)
+        for number in range(ATTEMPTS):
+            group.create_group(f"old{number}")
         bucket.delay = 0.3
-        calls: list[Callable[[], object]] = [
-            lambda: zarr_kit.open(bucket.url, threads=1),
-            lambda: group.create_group("b"),
-            lambda: group.keys(),
-            lambda: group.__delitem__("b"),
+        calls: list[Callable[[int], object]] = [
+            lambda _: zarr_kit.open(bucket.url, threads=1),
+            lambda number: group.create_group(str(number)),
+            lambda _: group.keys(),
+            lambda number: group.__delitem__(f"old{number}"),
         ]
         for call in calls:
-            check_ticks(ticks_during(call))
+            check_other_threads_run(call)
 
 
 def test_reads_and_changes_release_their_memory() -> None:
