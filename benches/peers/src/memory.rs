@@ -1,8 +1,10 @@
 //! The memory of this process, as Linux reports it.
 
-#![expect(unsafe_code, reason = "the C library does not have a safe function that returns free memory")]
+#![expect(unsafe_code, reason = "the C library does not have safe functions that return memory or map it")]
 
 use std::fs;
+use std::io;
+use std::ptr;
 
 /// Returns the resident memory in bytes: the present value, and the peak since [`forget_peak`].
 pub(crate) fn resident() -> Option<(u64, u64)> {
@@ -25,6 +27,69 @@ pub(crate) fn give_back() {
     }
 }
 
+/// The memory that remains for the programs while memory is fragmented, in bytes, in addition to single free pages.
+const REST: u64 = 1 << 30;
+
+/// The size of a page in bytes.
+const PAGE: usize = 4096;
+
+/// Most of the memory of the machine, of which every second page is free. The system thus has hardly any free memory in one
+/// piece, as on a machine that has run for weeks.
+pub(crate) struct Fragments {
+    start: *mut libc::c_void,
+    size: usize,
+}
+
+impl Fragments {
+    /// # Errors
+    ///
+    /// If the system does not report its free memory, or has less than two gibibytes.
+    pub(crate) fn new() -> io::Result<Self> {
+        let status = fs::read_to_string("/proc/meminfo")?;
+        let available = bytes(&status, "MemAvailable:").unwrap_or(0);
+        let size = available.checked_sub(REST).filter(|size| *size >= REST);
+        let size =
+            size.ok_or_else(|| io::Error::other("memory cannot be fragmented: less than 2 GiB are free"))?;
+        Self::of(usize::try_from(size).unwrap_or(usize::MAX) / PAGE * PAGE)
+    }
+
+    fn of(size: usize) -> io::Result<Self> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: this is a new mapping at an address that the system chooses.
+        let start = unsafe { libc::mmap(ptr::null_mut(), size, protection, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let fragments = Self { start, size };
+        // SAFETY: the advice and the writes are within the new mapping. If the advice is ignored, pages are small anyway.
+        unsafe { libc::madvise(start, size, libc::MADV_NOHUGEPAGE) };
+        for at in (0..size).step_by(PAGE) {
+            // SAFETY: `at` is within the mapping.
+            unsafe { start.cast::<u8>().add(at).write_volatile(1) };
+        }
+        for at in (PAGE..size).step_by(2 * PAGE) {
+            // SAFETY: this page is within the mapping, and nothing refers to its content.
+            if unsafe { libc::madvise(start.byte_add(at), PAGE, libc::MADV_DONTNEED) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(fragments)
+    }
+
+    /// Returns the size in bytes, including the free pages.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+}
+
+impl Drop for Fragments {
+    fn drop(&mut self) {
+        // SAFETY: this is the whole mapping, to which nothing refers any more.
+        unsafe { libc::munmap(self.start, self.size) };
+    }
+}
+
 fn bytes(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let number: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
@@ -34,6 +99,15 @@ fn bytes(status: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_of_the_pages_are_free() {
+        let before = resident().unwrap().0;
+        let fragments = Fragments::of(64 << 20).unwrap();
+        assert_eq!(fragments.size(), 64 << 20);
+        let added = resident().unwrap().0 - before;
+        assert!((24 << 20..48 << 20).contains(&added), "{added}");
+    }
 
     #[test]
     fn the_status_file_of_the_kernel_is_parsed() {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::case::{Case, Ranges};
 use crate::data::{Data, boxes_checksum};
-use crate::memory;
+use crate::memory::{self, Fragments};
 
 /// The error of a case.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -82,6 +82,10 @@ enum Request {
         item: usize,
         boxes: Vec<Ranges>,
     },
+    /// Fills most of the memory of the machine, and frees every second page.
+    Fragment,
+    /// Frees that memory.
+    Join,
     /// Computes the checksum of the lines of a listing.
     Lines {
         lines: Vec<String>,
@@ -94,10 +98,10 @@ enum Request {
 ///
 /// If standard input or output fails. The failure of a case is an answer.
 pub fn serve(program: &dyn Program) -> io::Result<()> {
-    let mut task = None;
+    let mut state = State { task: None, fragments: None };
     for line in io::stdin().lock().lines() {
         let answer =
-            answer(program, &mut task, &line?).unwrap_or_else(|error| json!({"error": chain(&*error)}));
+            answer(program, &mut state, &line?).unwrap_or_else(|error| json!({"error": chain(&*error)}));
         let mut output = io::stdout().lock();
         writeln!(output, "{answer}")?;
         output.flush()?;
@@ -105,7 +109,14 @@ pub fn serve(program: &dyn Program) -> io::Result<()> {
     Ok(())
 }
 
-fn answer(program: &dyn Program, task: &mut Option<Box<dyn Task>>, line: &str) -> Result<Value, Failure> {
+/// The task and the memory that a runner keeps between requests.
+struct State {
+    task: Option<Box<dyn Task>>,
+    fragments: Option<Fragments>,
+}
+
+fn answer(program: &dyn Program, state: &mut State, line: &str) -> Result<Value, Failure> {
+    let State { task, fragments } = state;
     Ok(match serde_json::from_str(line)? {
         Request::About => {
             let About { name, version } = program.about();
@@ -123,6 +134,15 @@ fn answer(program: &dyn Program, task: &mut Option<Box<dyn Task>>, line: &str) -
         Request::Weigh => weigh(&mut **task.as_mut().ok_or("nothing is prepared")?)?,
         Request::Release => {
             *task = None;
+            json!({})
+        }
+        Request::Fragment => {
+            // The memory of an earlier request would be too much.
+            *fragments = None;
+            json!({"bytes": fragments.insert(Fragments::new()?).size()})
+        }
+        Request::Join => {
+            *fragments = None;
             json!({})
         }
         Request::Generate { data, file } => json!({"checksum": data.write(file.as_ref())?}),

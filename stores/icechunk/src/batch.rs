@@ -76,7 +76,7 @@ struct Sorted {
     outside: Vec<(usize, Key, VirtualPart)>,
 }
 
-/// What the file of a chunk contains.
+/// The content that the file of a chunk must have.
 struct Expected {
     number: usize,
     key: Key,

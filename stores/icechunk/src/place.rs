@@ -153,7 +153,7 @@ impl Place {
         }
     }
 
-    /// Writes a new chunk. Nobody reads it before a manifest lists it.
+    /// Writes a new chunk. It is not read before a manifest lists it.
     pub(crate) fn write(&self, id: &ChunkId, value: Payload<'_>) -> StoreResult<()> {
         match self {
             Self::Folder(folder) => {

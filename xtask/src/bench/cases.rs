@@ -11,6 +11,18 @@ mod far;
 
 pub(crate) use copies::copies;
 
+/// The state in which a program reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum State {
+    /// The program has run the case before.
+    #[default]
+    Warm,
+    /// Each run is the first one of a new process.
+    Fresh,
+    /// Most of the memory of the machine is in use, and the rest is in single pages.
+    Fragmented,
+}
+
 /// One row of the comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Case {
@@ -29,6 +41,7 @@ pub(crate) struct Case {
     pub(crate) is_floor_alone: bool,
     /// Whether the programs use the remote store instead of the folder.
     pub(crate) is_far: bool,
+    pub(crate) state: State,
 }
 
 impl Case {
@@ -44,6 +57,7 @@ impl Case {
             floor: None,
             is_floor_alone: false,
             is_far: false,
+            state: State::Warm,
         }
     }
 
@@ -133,9 +147,22 @@ fn whole(sizes: Sizes) -> Vec<Case> {
         let title_kept = format!("{title}, read into kept memory");
         let kept = Case { floor: decode, ..Case::new(&dataset, "read-kept", &title_kept) };
         let write = Case { floor: encode, ..Case::new(&dataset, "write", &format!("{title}, write")) };
-        two(&mut cases, read);
+        let of_state = |state, name: &str, what: &str| Case {
+            state,
+            title: format!("{title}, read {what}"),
+            name: format!("{}/{name}", dataset.name),
+            ..read.clone()
+        };
+        let others = [
+            of_state(State::Fresh, "read-first", "by a new process"),
+            of_state(State::Fragmented, "read-fragmented", "into fragmented memory"),
+        ];
+        two(&mut cases, read.clone());
         if matches!(dataset.name, "zstd" | "blosc") {
             cases.push(kept);
+        }
+        if dataset.name == "zstd" {
+            cases.extend(others);
         }
         two(&mut cases, write);
     }

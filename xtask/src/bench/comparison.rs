@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::cases::Case;
+use super::cases::{Case, State};
 use super::clock::Clock;
 use super::copy;
 use super::datasets::Dataset;
@@ -164,6 +164,17 @@ impl Comparison {
     }
 
     fn case(&mut self, case: &Case) -> Result<CaseReport, String> {
+        if case.state == State::Fragmented {
+            self.ask(Program::Floor, 1, |floors| floors.ask(&json!({"do": "fragment"})))?;
+        }
+        let report = self.rounds_of(case);
+        if case.state == State::Fragmented {
+            self.ask(Program::Floor, 1, |floors| floors.ask(&json!({"do": "join"})))?;
+        }
+        report
+    }
+
+    fn rounds_of(&mut self, case: &Case) -> Result<CaseReport, String> {
         let participants = self.participants(case);
         let mut report = CaseReport::new(case);
         self.make(case)?;
@@ -207,7 +218,7 @@ impl Comparison {
             for position in 0..count {
                 let track = &mut tracks[(position + round) % count];
                 if track.is_running() {
-                    match self.one(case, track.program, expected, Runner::run) {
+                    match self.one_of_state(case, track.program, expected) {
                         Ok(run) => track.seconds.push(run.seconds),
                         Err(reason) => track.failure = Some(reason),
                     }
@@ -233,6 +244,15 @@ impl Comparison {
         }
         let question = self.question(case, program, &folder);
         self.ask(program, threads_of(case, program), |runner| runner.prepare(&question))
+    }
+
+    /// Runs a case once for its time, in a new process if it is a case of such runs.
+    fn one_of_state(&mut self, case: &Case, program: Program, expected: u64) -> Result<Run, String> {
+        if case.state == State::Fresh {
+            self.runners.remove(&(program, threads_of(case, program)));
+            self.prepare(case, program)?;
+        }
+        self.one(case, program, expected, Runner::run)
     }
 
     /// Runs a case once and checks the result.
@@ -335,6 +355,7 @@ impl Comparison {
             cache: 0,
             floor: None,
             is_far: false,
+            state: State::Warm,
             ..case.clone()
         };
         let mut reasons = Vec::new();
