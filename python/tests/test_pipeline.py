@@ -315,7 +315,8 @@ def test_the_setting_holds_for_inner_chunks(tmp_path: Path, is_strict: bool, kin
                 array[1] = 6
                 assert array[1:3].tolist() == [6, 5]
                 assert array[...].tolist() == [5, 6, 5, 5, 5, 5, 5, 5]
-            warned = [str(one.message) for one in issued if one.category is zarr_kit.ZarrWarning]
+            # Another warning may be about conditional writes of the store.
+            warned = [str(one.message) for one in issued if "is used instead" in str(one.message)]
             assert len(warned) == 1
             assert "test.unknown" in warned[0]
 
