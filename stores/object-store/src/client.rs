@@ -1,5 +1,6 @@
 //! The HTTP client of a store: time limits, retries, redirects, and the system's certificates.
 
+mod hedge;
 mod redirect;
 mod retry;
 mod timed;
@@ -7,11 +8,13 @@ mod timed;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
+use futures_util::future::{Either, select};
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
     HttpService,
@@ -24,6 +27,7 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 use tokio::time::{sleep, timeout};
 
+use hedge::Hedge;
 pub(crate) use redirect::Redirects;
 pub(crate) use retry::{WINDOW, policy};
 use timed::{Most, TimeLimits, TimedBody};
@@ -52,12 +56,18 @@ pub(crate) struct Connector {
     redirects: Redirects,
     window: Duration,
     certificates: Option<PathBuf>,
+    is_hedged: bool,
 }
 
 impl Connector {
     /// Creates a connector whose clients follow `redirects`. Failed requests are repeated for the time `window`.
     pub(crate) fn new(redirects: Redirects, window: Duration) -> Self {
-        Self { limits: TimeLimits::default(), redirects, window, certificates: None }
+        Self { limits: TimeLimits::default(), redirects, window, certificates: None, is_hedged: false }
+    }
+
+    /// Sends requests that only read again if their answer is late: see [`hedge`].
+    pub(crate) fn hedged(self, is_hedged: bool) -> Self {
+        Self { is_hedged, ..self }
     }
 
     /// Also trusts the authorities in a PEM file, if there is one.
@@ -83,6 +93,7 @@ impl HttpConnector for Connector {
             certificates: self.certificates.clone(),
             allows_http,
             has_answered: AtomicBool::new(false),
+            hedge: self.is_hedged.then(Hedge::default),
             client: OnceLock::new(),
         }))
     }
@@ -99,6 +110,7 @@ struct Client {
     allows_http: bool,
     /// Whether the server has answered before. If so, it exists, and a failed connection is worth more retries.
     has_answered: AtomicBool,
+    hedge: Option<Hedge>,
     client: OnceLock<Result<Ready, String>>,
 }
 
@@ -196,6 +208,34 @@ impl Client {
         Err(other(HttpErrorKind::Unknown, reason))
     }
 
+    /// Like [`Client::send_to_the_end`]. If the answer to a request that only reads takes unusually long, sends the request
+    /// again, and returns the first answer of the two.
+    async fn send_hedged(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        let Some(hedge) = self.hedge.as_ref().filter(|_| is_read) else {
+            return self.send_to_the_end(request).await;
+        };
+        let begun = Instant::now();
+        let mut first = pin!(self.send_to_the_end(request.clone()));
+        let answer = loop {
+            match timeout(hedge.next_look(begun.elapsed()), first.as_mut()).await {
+                Ok(answer) => break answer,
+                Err(_) if hedge.takes_one_after(begun.elapsed()) => {
+                    break match select(first, pin!(self.send_to_the_end(request))).await {
+                        Either::Left((Err(_), second)) => second.await,
+                        Either::Right((Err(_), first)) => first.await,
+                        Either::Left((answer, _)) | Either::Right((answer, _)) => answer,
+                    };
+                }
+                Err(_) => {}
+            }
+        };
+        if answer.is_ok() {
+            hedge.note(begun.elapsed());
+        }
+        answer
+    }
+
     /// Waits before a failed request is repeated: for the time that the server requests, and for a random time, so that
     /// requests that failed together are not repeated together.
     ///
@@ -226,7 +266,7 @@ impl HttpService for Client {
             seen.begin();
         }
         let most = most(&request);
-        let answer = self.send_to_the_end(request).await?;
+        let answer = self.send_hedged(request).await?;
         if let Some(seen) = seen {
             seen.note(&answer);
         }

@@ -33,6 +33,7 @@ pub(crate) struct S3Configuration {
     redirects: Redirects,
     #[serde(rename = "retry-seconds")]
     retry_seconds: Option<u32>,
+    hedge: Option<bool>,
     region: Option<String>,
     endpoint: Option<String>,
     profile: Option<String>,
@@ -50,6 +51,7 @@ pub(crate) struct GsConfiguration {
     redirects: Redirects,
     #[serde(rename = "retry-seconds")]
     retry_seconds: Option<u32>,
+    hedge: Option<bool>,
     endpoint: Option<String>,
 }
 
@@ -63,6 +65,7 @@ pub(crate) struct AzConfiguration {
     redirects: Redirects,
     #[serde(rename = "retry-seconds")]
     retry_seconds: Option<u32>,
+    hedge: Option<bool>,
     account: Option<String>,
     endpoint: Option<String>,
 }
@@ -75,6 +78,7 @@ pub(crate) struct HttpConfiguration {
     redirects: Redirects,
     #[serde(rename = "retry-seconds")]
     retry_seconds: Option<u32>,
+    hedge: Option<bool>,
 }
 
 #[typetag::deserialize(name = "s3")]
@@ -88,7 +92,7 @@ impl S3Configuration {
     /// Opens the store with credentials of the program, if there are any.
     pub(crate) fn open_with(&self, provided: Option<Provided>) -> Opened {
         let at = named(bucket_url(&self.url, &["s3", "s3a"])?, &self.url)?;
-        let requests = Requests::new(self.redirects, self.retry_seconds);
+        let requests = Requests::new(self.redirects, self.retry_seconds, self.hedge);
         let variable = |name: &str| env::var(name).ok();
         let profile = Profile::read(self.profile.as_deref(), variable)?;
         let mut builder = self.builder(&profile, provided.is_some())?.with_bucket_name(at.bucket);
@@ -160,7 +164,7 @@ impl GsConfiguration {
     /// Opens the store with credentials of the program, if there are any.
     pub(crate) fn open_with(&self, provided: Option<Provided>) -> Opened {
         let at = named(bucket_url(&self.url, &["gs", "gcs"])?, &self.url)?;
-        let requests = Requests::new(self.redirects, self.retry_seconds);
+        let requests = Requests::new(self.redirects, self.retry_seconds, self.hedge);
         let mut builder = GoogleCloudStorageBuilder::from_env()
             .with_bucket_name(at.bucket)
             .with_retry(requests.policy())
@@ -194,7 +198,7 @@ impl AzConfiguration {
     /// Opens the store with credentials of the program, if there are any.
     pub(crate) fn open_with(&self, provided: Option<Provided>) -> Opened {
         let at = bucket_url(&self.url, &["az", "azure", "abfs", "abfss"])?;
-        let requests = Requests::new(self.redirects, self.retry_seconds);
+        let requests = Requests::new(self.redirects, self.retry_seconds, self.hedge);
         let mut builder = MicrosoftAzureBuilder::from_env()
             .with_retry(requests.policy())
             .with_http_connector(requests.connector());
@@ -235,7 +239,7 @@ impl StoreConfiguration for HttpConfiguration {
         let Some(Endpoint { url, .. }) = Endpoint::new(Some(&self.url))? else {
             return Err(wrong(&self.url, ""));
         };
-        let requests = Requests::new(self.redirects, self.retry_seconds);
+        let requests = Requests::new(self.redirects, self.retry_seconds, self.hedge);
         let builder = HttpBuilder::new()
             .with_url(url)
             .with_config(ClientConfigKey::AllowHttp, "true")
@@ -291,12 +295,14 @@ struct Requests {
     redirects: Redirects,
     /// The time during which failed requests are repeated.
     window: Duration,
+    /// Whether a request is sent again if its answer is late.
+    hedge: bool,
 }
 
 impl Requests {
-    fn new(redirects: Redirects, retry_seconds: Option<u32>) -> Self {
+    fn new(redirects: Redirects, retry_seconds: Option<u32>, hedge: Option<bool>) -> Self {
         let window = retry_seconds.map_or(WINDOW, |seconds| Duration::from_secs(seconds.into()));
-        Self { redirects, window }
+        Self { redirects, window, hedge: hedge.unwrap_or(true) }
     }
 
     fn policy(&self) -> RetryConfig {
@@ -306,7 +312,9 @@ impl Requests {
     /// Returns a connector that also trusts the authorities in the file of `REQUESTS_CA_BUNDLE`. The tools of Azure and
     /// other Python programs read this variable.
     fn connector(&self) -> Connector {
-        Connector::new(self.redirects, self.window).with_certificates(env::var("REQUESTS_CA_BUNDLE").ok())
+        Connector::new(self.redirects, self.window)
+            .with_certificates(env::var("REQUESTS_CA_BUNDLE").ok())
+            .hedged(self.hedge)
     }
 }
 

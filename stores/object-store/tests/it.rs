@@ -327,6 +327,11 @@ fn requests(count: usize, expected: usize) -> Vec<Request> {
     (0..count).map(request).collect()
 }
 
+/// Opens a store that sends each request once, however late its answer is.
+fn without_hedge(server: &Server) -> Arc<dyn Store> {
+    described(&zarr_spec::json!({"type": "http", "url": server.url(), "hedge": false})).unwrap()
+}
+
 /// Returns a server that answers requests for lower keys later.
 fn slow(delay: Duration) -> Server {
     Server::start(move |asked| {
@@ -343,7 +348,7 @@ fn slow(delay: Duration) -> Server {
 #[test]
 fn concurrent_requests_are_returned_as_they_complete() {
     let server = slow(Duration::from_millis(30));
-    let store = opened(&server.url()).unwrap();
+    let store = without_hedge(&server);
     let deliveries: Vec<_> = store.get_many(requests(200, 1), 1 << 20).collect();
     assert!((32..=128).contains(&server.most()), "{}", server.most());
     assert_ne!(deliveries.first().unwrap().0, 0);
@@ -426,7 +431,7 @@ fn larger_responses_than_expected_wait_for_the_budget() {
 #[test]
 fn dropping_the_responses_aborts_the_requests() {
     let server = slow(Duration::from_millis(20));
-    let store = opened(&server.url()).unwrap();
+    let store = without_hedge(&server);
     let mut deliveries = store.get_many(requests(1000, 1), usize::MAX);
     assert!(deliveries.next().unwrap().1.is_ok());
     drop(deliveries);

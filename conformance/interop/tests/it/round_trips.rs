@@ -19,7 +19,8 @@ const PAUSE: Duration = Duration::from_millis(150);
 
 fn remote(server: &Server) -> Arc<dyn Store> {
     let url = format!("s3://{BUCKET}/data.zarr");
-    let description = json!({"type": "s3", "url": url, "endpoint": server.endpoint(), "anonymous": true});
+    let description =
+        json!({"type": "s3", "url": url, "endpoint": server.endpoint(), "anonymous": true, "hedge": false});
     open_store(Context::linked().unwrap().registry(), &description.to_string()).unwrap()
 }
 
@@ -183,7 +184,8 @@ fn peak() -> u64 {
 fn a_long_listing_takes_no_more_memory_than_a_short_one() {
     if let Ok(endpoint) = std::env::var(LISTED) {
         let url = format!("s3://{BUCKET}");
-        let description = json!({"type": "s3", "url": url, "endpoint": endpoint, "anonymous": true});
+        let description =
+            json!({"type": "s3", "url": url, "endpoint": endpoint, "anonymous": true, "hedge": false});
         let store = open_store(Context::linked().unwrap().registry(), &description.to_string()).unwrap();
         let mut keys = store.list_prefix(&zarr_kit::spec::Prefix::root()).unwrap();
         assert!(keys.by_ref().take(5000).all(|key| key.is_ok()));

@@ -1,5 +1,6 @@
 //! Servers that fail, are busy or redirect.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -206,4 +207,51 @@ fn a_value_that_is_cut_off_again_and_again_is_complete() {
         get_value(&*opened(&server.url()).unwrap(), &key("v"), 100).unwrap().unwrap(),
         b"0123456789"[..]
     );
+}
+
+/// Reads a value from a server that answers the first request for it only after a second one.
+fn read_from_a_late_server(hedge: bool) -> usize {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let server = Server::start(move |asked| {
+        if asked.path() == "/late" && counted.fetch_add(1, Ordering::Relaxed) == 0 {
+            // A client that does not ask again waits for the whole second.
+            let end = Instant::now() + Duration::from_secs(1);
+            while counted.load(Ordering::Relaxed) < 2 && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        value(asked, b"v")
+    });
+    let store = described(&zarr_spec::json!({"type": "http", "url": server.url(), "hedge": hedge})).unwrap();
+    for _ in 0..20 {
+        assert_eq!(get_value(&*store, &key("v"), 1).unwrap().unwrap(), b"v"[..]);
+    }
+    assert_eq!(get_value(&*store, &key("late"), 1).unwrap().unwrap(), b"v"[..]);
+    count.load(Ordering::Relaxed)
+}
+
+#[test]
+fn a_read_whose_answer_is_late_is_sent_again() {
+    assert_eq!(read_from_a_late_server(true), 2);
+    assert_eq!(read_from_a_late_server(false), 1);
+}
+
+/// Writes are never sent again while the first request may still be applied.
+#[test]
+fn a_write_whose_answer_is_late_is_not_sent_again() {
+    let server = Server::start(|asked| match asked.method.as_str() {
+        "PUT" => Reply { wait: Duration::from_millis(500), ..Reply::new(200, "").with("etag", "\"e\"") },
+        _ => value(asked, b"v"),
+    });
+    let description = zarr_spec::json!({
+        "type": "s3", "url": "s3://b", "endpoint": server.url(), "anonymous": true,
+    });
+    let store = described(&description).unwrap();
+    for _ in 0..20 {
+        get_value(&*store, &key("v"), 1).unwrap();
+    }
+    server.take();
+    store.set(&key("w"), b"value"[..].into()).unwrap();
+    assert_eq!(server.take(), ["PUT /b/w"]);
 }
