@@ -6,6 +6,7 @@
 
 mod allowance;
 mod chunk_boxes;
+mod clear;
 mod erase;
 mod index_cache;
 mod keys;
@@ -27,6 +28,7 @@ use crate::resolve::{Resolved, UsedFallback};
 
 pub(crate) use allowance::{Allowance, Needing, is_too_large};
 pub(crate) use chunk_boxes::{ChunkBox, boxes_between};
+pub(crate) use clear::{Clearing, FillChunk, Guard, MayClear};
 pub(crate) use index_cache::CachedIndex;
 pub(crate) use update::OldValue;
 
@@ -64,6 +66,8 @@ pub(crate) struct StoredArray {
     indexes: IndexCache,
     /// Distinguishes the chunk locks of this array from those of other arrays.
     lock_seed: u64,
+    /// A document that must be unchanged when a part of a chunk is stored.
+    guard: Option<Guard>,
 }
 
 /// The parts of an array that are determined when it is opened.
@@ -88,6 +92,7 @@ impl StoredArray {
             pipelines: Pipelines::default(),
             indexes: IndexCache::default(),
             lock_seed,
+            guard: None,
         }
     }
 
@@ -95,6 +100,16 @@ impl StoredArray {
         let Self { path, metadata, options, .. } = self;
         let opened = Opened { path: path.clone(), metadata: metadata.clone(), resolved, options: *options };
         Self::new(opened, self.place.clone(), context, self.lock_seed)
+    }
+
+    /// Returns the same array. Parts of its chunks are stored only while a document is unchanged.
+    pub(crate) fn guarded(&self, guard: Guard) -> Self {
+        let array = self.replaced(Arc::clone(&self.resolved), Arc::clone(&self.context));
+        Self { guard: Some(guard), ..array }
+    }
+
+    pub(crate) fn guard(&self) -> Option<&Guard> {
+        self.guard.as_ref()
     }
 
     pub(crate) fn context(&self) -> &Context {

@@ -6,17 +6,20 @@
 //! the old shape.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 use zarr_metadata::ArrayMetadata;
-use zarr_spec::Elements;
+use zarr_spec::{Elements, Key};
 
 use super::Array;
 use crate::copy;
-use crate::error::Error;
+use crate::elements::joined;
+use crate::error::{Error, ErrorKind};
 use crate::flight;
 use crate::hierarchy::DocumentChange;
 use crate::selection::Selection;
-use crate::stored::{ChunkBox, StoredArray, boxes_between};
+use crate::stored::{ChunkBox, Clearing, FillChunk, Guard, MayClear, StoredArray, boxes_between};
+use crate::unpoisoned::Unpoisoned;
 
 /// Maximum number of chunks that are erased by key. For more chunks, the array is listed.
 const NAMED: u64 = 1024;
@@ -41,12 +44,19 @@ struct Outside {
     border: Vec<ChunkBox>,
 }
 
+/// The last encoded chunk of fill values.
+struct LastFill {
+    shape: Vec<u64>,
+    encoded: Arc<[u8]>,
+}
+
 impl Array {
     /// Changes the shape and nothing else in the stored document.
     ///
     /// Chunks outside of the new shape are erased, if the store supports erasing. Chunks that are partly inside are not
     /// changed. If the store cannot list, each chunk is erased by its key; for more than a million chunks, none is
-    /// erased.
+    /// erased. In a store with conditional writes but neither locks nor conditional erasing, such as S3, they are replaced
+    /// by chunks of fill values, because another program may append to the array meanwhile.
     ///
     /// New elements hold the fill value, even if values are stored there: before the new shape is published, chunks in
     /// the added region are erased, and chunks at its border get the fill value outside of the old shape. This does not
@@ -72,14 +82,19 @@ impl Array {
         let hierarchy = self.hierarchy.clone();
         let path = self.stored.path.clone();
         let _node_lock = hierarchy.lock([&path]);
-        let _shape_lock = hierarchy.lock_shape(&path)?;
-        hierarchy.change_document(|change| self.resize_once(change, start, shape))
+        let shape_lock = hierarchy.lock_shape(&path)?;
+        hierarchy.change_document(|change| {
+            let is_shared = shape_lock.is_none() && change.is_conditional();
+            self.resize_once(change, is_shared, start, shape)
+        })
     }
 
-    /// Resizes the array. Returns [`Error::Conflict`] if another program changes the document meanwhile.
+    /// Resizes the array. `is_shared` is whether other programs may append to it meanwhile. Returns [`Error::Conflict`]
+    /// if another program changes the document meanwhile.
     fn resize_once(
         &mut self,
         change: &DocumentChange<'_>,
+        is_shared: bool,
         start: &[i64],
         shape: &[u64],
     ) -> Result<(), Error> {
@@ -92,10 +107,11 @@ impl Array {
             let metadata = before.resized(&overlap.start, &overlap.shape)?;
             change.write_array_copies(self.path(), &metadata)?;
         }
-        resized.clear_added(&before, start)?;
+        let guard = is_shared.then(|| change.guard(self.path())).transpose()?;
+        resized.clear_added(&before, start, guard)?;
         resized.publish(change)?;
         let erased = if overlap.loses_some && before.stored.resolved.store.capabilities().erasable {
-            before.stored.erase_outside(&**resized.stored.resolved.grid)
+            before.erase_outside(&resized, is_shared.then_some(change))
         } else {
             Ok(())
         };
@@ -133,13 +149,87 @@ impl Array {
         Ok(metadata)
     }
 
+    /// Erases stored chunks that are not in `resized`. If other programs may append meanwhile, `shared` reads the
+    /// document again, and chunks that are in the array by then stay.
+    fn erase_outside(&self, resized: &Self, shared: Option<&DocumentChange<'_>>) -> Result<(), Error> {
+        self.stored.each_outside(&**resized.stored.resolved.grid, |keys| {
+            let Some(change) = shared else { return self.stored.erase_values(keys) };
+            let may_clear = |keys: &[Key]| {
+                let current = match self.reopened(change) {
+                    // Another program erased the array, and its chunks after it.
+                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(vec![false; keys.len()]),
+                    current => current?,
+                };
+                let grid = &**current.stored.resolved.grid;
+                keys.iter().map(|key| Ok(current.stored.chunk_in(grid, key)? == Some(None))).collect()
+            };
+            // A chunk that another program changed meanwhile belongs to the array again, or was cleared.
+            self.clear_values(keys, &may_clear).map(drop)
+        })
+    }
+
+    /// See [`StoredArray::clear_values`].
+    fn clear_values(
+        &self,
+        keys: &[Key],
+        may_clear: &(dyn Fn(&[Key]) -> MayClear + Sync),
+    ) -> Result<Option<Key>, Error> {
+        // Usually all chunks have one shape. They are encoded one at a time, because a chunk may be large.
+        let last: Mutex<Option<LastFill>> = Mutex::default();
+        let storing = self.stored.storing_fill_values();
+        let storing = Self { hierarchy: self.hierarchy.clone(), stored: Arc::new(storing) };
+        let fill = |key: &Key| -> FillChunk {
+            let Some(Some(index)) = self.stored.chunk_in(self.chunk_grid(), key)? else { return Ok(None) };
+            let shape = self.stored.chunk(&index)?.shape;
+            let mut last = last.lock().unpoisoned();
+            if let Some(last) = last.as_ref().filter(|last| last.shape == shape) {
+                return Ok(Some(Arc::clone(&last.encoded)));
+            }
+            let encoded: Option<Arc<[u8]>> = storing.fill_chunk(&index, &shape)?.map(Arc::from);
+            *last = encoded.clone().map(|encoded| LastFill { shape, encoded });
+            Ok(encoded)
+        };
+        self.stored.clear_values(keys, &Clearing { may_clear, fill: &fill })
+    }
+
+    /// Returns the encoded chunk at `index` with only fill values.
+    fn fill_chunk(&self, index: &[u64], shape: &[u64]) -> Result<Option<Vec<u8>>, Error> {
+        let fill = self.fill_value().bytes();
+        let count = shape.iter().try_fold(1_u64, |count, &length| count.checked_mul(length));
+        let count = count.and_then(|count| usize::try_from(count).ok()).ok_or_else(too_many)?;
+        match self.data_type().elements() {
+            Elements::Variable => {
+                let elements =
+                    joined(&vec![fill; count]).map_err(|error| Error::Elements(error.to_string()))?;
+                self.encode_chunk(index, &elements)
+            }
+            Elements::Fixed { .. } => self.encode_chunk(index, &fill.repeat(count)),
+        }
+    }
+
+    /// Erases chunks in a region that the array gains.
+    fn erase_added(&self, keys: &[Key]) -> Result<(), Error> {
+        let Some(guard) = self.stored.guard() else { return self.stored.erase_values(keys) };
+        let may_clear = |keys: &[Key]| guard.check().map(|()| vec![true; keys.len()]);
+        match self.clear_values(keys, &may_clear)? {
+            // Another program appends to the array, or resizes it.
+            Some(key) => Err(Error::Conflict(key)),
+            None => Ok(()),
+        }
+    }
+
     /// Clears stored values outside of `old`, the array before the resize, where this array gains elements. The caller
-    /// holds the lock of the node.
-    pub(super) fn clear_added(&self, old: &Self, start: &[i64]) -> Result<(), Error> {
+    /// holds the lock of the node. With a guard, nothing is cleared after another program changed the document.
+    fn clear_added(&self, old: &Self, start: &[i64], guard: Option<Guard>) -> Result<(), Error> {
         let elements = kept(old.shape(), self.shape(), start);
         let grows = elements.iter().zip(self.shape()).any(|(kept, &length)| kept.end - kept.start < length);
         if !grows || self.shape().contains(&0) {
             return Ok(());
+        }
+        if let Some(guard) = guard {
+            let stored = Arc::new(self.stored.guarded(guard));
+            let guarded = Self { hierarchy: self.hierarchy.clone(), stored };
+            return guarded.clear_added(old, start, None);
         }
         let old = self.stored.old(elements)?;
         let all: Vec<_> = self.stored.resolved.grid.grid_shape().iter().map(|&count| 0..count).collect();
@@ -153,7 +243,7 @@ impl Array {
         }
         let Outside { added, border } = outside.unwrap_or_default();
         if store.erasable {
-            self.stored.erase_boxes(&added)?;
+            self.stored.each_in_boxes(&added, |keys| self.erase_added(keys))?;
         }
         self.trim(&border.iter().flat_map(ChunkBox::chunks).collect::<Vec<_>>(), &old)
     }
@@ -173,7 +263,7 @@ impl Array {
             }
         }
         if stored.resolved.store.capabilities().erasable {
-            stored.erase_values(&added)?;
+            self.erase_added(&added)?;
         }
         self.trim(&border, old)
     }
@@ -210,7 +300,7 @@ impl Array {
             }
         }
         let count = part.shape(self.shape())?.iter().product::<u64>();
-        let count = usize::try_from(count).map_err(|_| Error::Elements("too many elements".to_owned()))?;
+        let count = usize::try_from(count).map_err(|_| too_many())?;
         match is_variable {
             true => self.write_values(part, &vec![fill; count]),
             false => self.write(part, &fill.repeat(count)),
@@ -303,6 +393,10 @@ fn kept(old: &[u64], new: &[u64], start: &[i64]) -> Vec<Range<u64>> {
         from.min(new)..end.clamp(from.min(new), new)
     });
     kept.collect()
+}
+
+fn too_many() -> Error {
+    Error::Elements("too many elements".to_owned())
 }
 
 fn is_in(index: &[u64], chunks: &[Range<u64>]) -> bool {

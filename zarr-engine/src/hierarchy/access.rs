@@ -98,6 +98,11 @@ impl Access {
         self.has_versions() && self.new_groups.take_start()
     }
 
+    /// Returns the version of a document that this change has read.
+    pub(super) fn seen_version(&self, key: &Key) -> Option<Version> {
+        self.seen.as_ref().and_then(|seen| seen.0.lock().unpoisoned().get(key).cloned().flatten())
+    }
+
     /// Returns whether documents are only replaced if they are unchanged.
     pub(super) fn has_versions(&self) -> bool {
         self.seen.is_some()

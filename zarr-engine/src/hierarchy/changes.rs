@@ -1,8 +1,10 @@
 //! Creating, changing and erasing the nodes of a hierarchy.
 
+use std::sync::Arc;
+
 use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata, v3};
 use zarr_spec::store::StoreLock;
-use zarr_spec::{Format, NodePath, Object, Reading, Value};
+use zarr_spec::{Format, Key, NodePath, Object, Reading, Value};
 
 use super::Hierarchy;
 use super::access::Access;
@@ -17,6 +19,7 @@ use crate::builder::ArrayBuilder;
 use crate::context::ArrayOptions;
 use crate::error::{Error, NotInFormat};
 use crate::group::Group;
+use crate::stored::Guard;
 
 impl Hierarchy {
     /// Creates a group. In v2 and v3, this also creates all missing groups above it (V2-HIER-12, V3-STORE-06).
@@ -384,6 +387,13 @@ impl DocumentChange<'_> {
         self.access.until_stored(change)
     }
 
+    /// Returns a guard of the document of an array, as this change read it.
+    pub(crate) fn guard(&self, path: &NodePath) -> Result<Guard, Error> {
+        let document = self.hierarchy.inner.rules.array_key(path)?;
+        let version = self.access.seen_version(&document);
+        Ok(Guard { store: Arc::clone(&self.access.store), document, version })
+    }
+
     /// Returns whether the document is only replaced if it is unchanged.
     pub(crate) fn is_conditional(&self) -> bool {
         self.access.store.capabilities().conditional_set
@@ -407,7 +417,11 @@ fn new_array(array: &Array, before: StoredBefore) -> NewNode<'_> {
 }
 
 impl StoredChunks for Array {
-    fn erase(&self) -> Result<(), Error> {
-        self.erase_leftovers()
+    fn keys(&self) -> Result<Vec<Key>, Error> {
+        self.stored.all_keys()
+    }
+
+    fn erase(&self, keys: &[Key]) -> Result<(), Error> {
+        self.stored.erase_values(keys)
     }
 }

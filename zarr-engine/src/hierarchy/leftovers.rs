@@ -128,7 +128,9 @@ pub(super) fn erase(
     let path = array.path;
     let document = rules.array_key(path)?;
     let lock = access.store.lock(&document)?;
-    // If another program created the array after the check, the listed chunks belong to it and must not be erased.
+    let leftovers = chunks.keys()?;
+    // If another program has created the array meanwhile, listed chunks may belong to it and must not be erased. Its
+    // document is older than its chunks, so the chunks are listed first.
     if access.has(&document)? {
         return Err(Error::Conflict(document));
     }
@@ -140,7 +142,7 @@ pub(super) fn erase(
             return Err(in_the_way(path, reason));
         }
     }
-    chunks.erase()?;
+    chunks.erase(&leftovers)?;
     Ok(lock)
 }
 

@@ -110,7 +110,10 @@ pub(super) struct FoundNode {
 pub(super) type FoundArray = (NodePath, Result<ArrayMetadata, Error>);
 
 pub(super) trait StoredChunks: Debug + Sync {
-    fn erase(&self) -> Result<(), Error>;
+    /// Lists the values whose keys are chunk keys of the array, unless the store cannot erase them.
+    fn keys(&self) -> Result<Vec<Key>, Error>;
+
+    fn erase(&self, keys: &[Key]) -> Result<(), Error>;
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -22,8 +22,13 @@ impl StoredArray {
         Ok(self.keys(index)?.try_for_each(|key| self.resolved.store.erase(&key))?)
     }
 
-    /// Erases stored chunks that are not in `grid`, the chunk grid after a resize.
-    pub(crate) fn erase_outside(&self, grid: &dyn ChunkGrid) -> Result<(), Error> {
+    /// Calls `work` with the keys of stored chunks that are not in `grid`, the chunk grid after a resize. If the store
+    /// cannot list, some of the chunks may be missing, and for too many chunks `work` is not called.
+    pub(crate) fn each_outside(
+        &self,
+        grid: &dyn ChunkGrid,
+        mut work: impl FnMut(&[Key]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let old = &**self.resolved.grid;
         let store: &Arc<dyn Store> = &self.resolved.store;
         if store.capabilities().listable {
@@ -34,30 +39,40 @@ impl StoredArray {
                     outside.push(key);
                 }
             }
-            return self.erase_values(&outside);
+            return work(&outside);
         }
         let stay = chunks_that_stay(old, grid)?;
         let boxes = stay.and_then(|stay| boxes_outside(old.grid_shape(), &stay));
-        boxes.map_or(Ok(()), |boxes| self.erase_boxes(&boxes))
+        boxes.map_or(Ok(()), |boxes| self.each_in_boxes(&boxes, work))
     }
 
-    pub(crate) fn erase_boxes(&self, boxes: &[ChunkBox]) -> Result<(), Error> {
+    /// Calls `work` with the keys of many chunks at a time.
+    pub(crate) fn each_in_boxes(
+        &self,
+        boxes: &[ChunkBox],
+        mut work: impl FnMut(&[Key]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let mut keys = Vec::new();
         for index in boxes.iter().flat_map(ChunkBox::chunks) {
             keys.push(self.key(&index)?);
             if keys.len() == ERASED_TOGETHER {
-                self.erase_values(&keys)?;
+                work(&keys)?;
                 keys.clear();
             }
         }
-        self.erase_values(&keys)
+        work(&keys)
     }
 
     /// Erases all values whose keys are chunk keys of this array, including chunks outside of its grid.
     pub(crate) fn erase_all(&self) -> Result<(), Error> {
+        self.erase_values(&self.all_keys()?)
+    }
+
+    /// Lists all values whose keys are chunk keys of this array, unless the store cannot erase them.
+    pub(crate) fn all_keys(&self) -> Result<Vec<Key>, Error> {
         let store = &*self.resolved.store;
         if !store.capabilities().erasable {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let rank = self.metadata.shape.len();
         let mut chunks = Vec::new();
@@ -69,7 +84,7 @@ impl StoredArray {
                 chunks.push(key);
             }
         }
-        self.erase_values(&chunks)
+        Ok(chunks)
     }
 
     /// Erases values, with bulk or concurrent requests if the store supports them.

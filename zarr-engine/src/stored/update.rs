@@ -4,6 +4,7 @@ use zarr_spec::store::{Condition, GetOptions, GetResult, StoreError};
 use zarr_spec::{ByteRange, Output};
 
 use super::StoredArray;
+use super::clear::Guard;
 use crate::error::Error;
 
 pub(crate) struct OldValue {
@@ -45,7 +46,7 @@ impl StoredArray {
 
     pub(crate) fn storing_fill_values(&self) -> Self {
         let context = self.context().clone().with_empty_chunks();
-        self.replaced(self.resolved.clone(), context.into())
+        Self { guard: self.guard.clone(), ..self.replaced(self.resolved.clone(), context.into()) }
     }
 
     /// Returns the same array for writing while other programs append to it: a chunk that is partly outside of the array is
@@ -67,6 +68,7 @@ impl StoredArray {
         let Some(condition) = &old.condition else { return self.store(chunk, value).map(|()| true) };
         self.check_need(chunk, value.map_or(0, <[u8]>::len) as u64)?;
         self.forget_index(chunk);
+        self.guard.as_ref().map_or(Ok(()), Guard::check)?;
         let store = &self.resolved.store;
         self.with_key(chunk, |key| {
             let written = match (value, condition) {

@@ -49,6 +49,7 @@ mod remote;
 mod remote_nodes;
 mod remote_writes;
 mod reshape_and_conditional;
+mod resizing_together;
 mod round_trips;
 mod selections;
 mod serving;

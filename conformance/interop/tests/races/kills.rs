@@ -1,33 +1,65 @@
 //! Processes that are killed while others write.
+//!
+//! `ZARR_KILLS=50` sets the number of kills of each kind of work, 5 by default, and `ZARR_KILLS_SEED` the seed of the
+//! random moments, which is printed.
 
 use std::time::{Duration, Instant};
 
 use zarr_kit::{ArrayBuilder, Format, Hierarchy, Node, OpenOptions, Selection};
+use zarr_loopback::Options;
 
+use crate::stores::on_s3;
 use crate::writers::own_path;
 use crate::{ROUNDS, Race, context, numbers, racers};
 
 /// The time that all other processes may take after a kill, on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The number of kills of each kind of work.
-const KILLS: u64 = 5;
+/// The longest time between the start of the processes and a kill, in milliseconds. A process starts within some tens of
+/// milliseconds, or within hundreds on a busy machine.
+const LONGEST_DELAY: u64 = 400;
 
-/// Kills processes at different moments. The other processes must complete their work.
+/// Returns the number of kills of each kind of work.
+fn kills() -> u64 {
+    std::env::var("ZARR_KILLS").map_or(5, |count| count.parse().unwrap())
+}
+
+/// Returns random delays before kills. The same seed gives the same delays.
+fn delays(victim: &str) -> impl Iterator<Item = Duration> {
+    let mut seed: u64 = std::env::var("ZARR_KILLS_SEED").map_or(20_261_123, |seed| seed.parse().unwrap());
+    println!("{victim}: seed {seed}");
+    // SplitMix64.
+    std::iter::repeat_with(move || {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Duration::from_millis((mixed ^ (mixed >> 31)) % LONGEST_DELAY)
+    })
+}
+
+/// Kills processes at random moments, while another process works. That one must complete its work.
 fn with_kills(race: &Race, victim: &str, work: &str) {
-    for kill in 0..KILLS {
+    for (kill, delay) in (0..kills()).zip(delays(victim)) {
         let start = Instant::now();
         let mut victims: Vec<_> = (0..2).map(|number| race.start(victim, racers() - 1 - number)).collect();
-        std::thread::sleep(Duration::from_millis(150 + 13 * kill));
+        let survivor = race.start(work, kill % (racers() - 2));
+        std::thread::sleep(delay);
         victims.iter_mut().for_each(|victim| victim.kill().unwrap());
         for victim in &mut victims {
             victim.wait().unwrap();
         }
-        let child = race.start(work, kill % (racers() - 2));
-        let done = child.wait_with_output().unwrap();
+        let done = survivor.wait_with_output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
         assert!(start.elapsed() < PATIENCE, "a process waits for a dead one");
     }
+}
+
+/// Writers of an object store hold no locks.
+#[test]
+fn killed_writers_of_parts_in_an_object_store_stop_no_other() {
+    let race = on_s3(Options::in_memory());
+    race.create("/a", &numbers(racers() * ROUNDS));
+    parts_of_survivors_are_there(&race, "endless parts");
 }
 
 #[test]
@@ -47,7 +79,7 @@ fn killed_writers_of_parts_of_a_shard_stop_no_other() {
 fn parts_of_survivors_are_there(race: &Race, victim: &str) {
     with_kills(race, victim, "parts");
     for (at, value) in race.read("/a").into_iter().enumerate() {
-        let is_written = (at as u64) % racers() < KILLS.min(racers() - 2);
+        let is_written = (at as u64) % racers() < kills().min(racers() - 2);
         let whole = at as u64 + 1;
         assert!(value == whole || (!is_written && value == 0), "element {at}: {value}");
     }
@@ -60,13 +92,13 @@ fn killed_appends_leave_whole_rows() {
     with_kills(&race, "endless append", "append");
     let rows = race.read("/a");
     assert!(rows.chunks(2).all(|row| row[0] > 0 && row[1] > 0), "a row is torn: {rows:?}");
-    let of_survivors = rows.chunks(2).filter(|row| row[0] <= KILLS.min(racers() - 2)).count() as u64;
-    assert_eq!(of_survivors, KILLS * ROUNDS);
+    let of_survivors = rows.chunks(2).filter(|row| row[0] <= kills().min(racers() - 2)).count() as u64;
+    assert_eq!(of_survivors, kills() * ROUNDS);
 }
 
 /// Returns the numbers of the processes that are not killed.
 fn survivors() -> impl Iterator<Item = u64> {
-    0..KILLS.min(racers() - 2)
+    0..kills().min(racers() - 2)
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! `ZARR_KIT_RACERS=32` sets the number of processes; the default is 8.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
+mod bodies;
 mod kills;
 mod stores;
 mod writers;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use zarr_kit::spec::Object;
 use zarr_kit::spec::store::Store;
+use zarr_kit::stores::FilesystemStore;
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
 
 /// The variables that tell a writer its work, its number, and the store.
@@ -26,6 +28,9 @@ const STORE: &str = "ZARR_KIT_RACE_STORE";
 /// require conditional writes.
 const LOADED: &str = "ZARR_KIT_RACE_LOADED";
 const CARELESS: &str = "ZARR_KIT_RACE_CARELESS";
+
+/// The variable that tells a writer to lock files, as on a file system that is not local.
+const LOCKED_FILES: &str = "ZARR_KIT_RACE_LOCKED_FILES";
 
 /// The formats of hierarchies in these tests.
 const FORMATS: [Format; 3] = [Format::V2, Format::V3Draft, Format::V3];
@@ -154,7 +159,10 @@ fn writer() {
     let context = if is_set(LOADED) { stores::loaded_context() } else { context() };
     let context = if is_set(CARELESS) { context } else { context.with_required_conditions() };
     let hierarchy = || {
-        let store = open_store(context.registry(), &variable(STORE)).unwrap();
+        let mut store = open_store(context.registry(), &variable(STORE)).unwrap();
+        if is_set(LOCKED_FILES) {
+            store = Arc::new(FilesystemStore::open_url(&store.location()).unwrap().locks_files());
+        }
         Hierarchy::open(store, &context).unwrap()
     };
     writers::run(&variable(WORK), &hierarchy, variable(NUMBER).parse().unwrap());
@@ -171,30 +179,37 @@ fn numbers(chunk: u64) -> ArrayBuilder {
 fn parts_of_one_chunk_are_all_there() {
     for format in FORMATS {
         let race = Race::new(format);
-        race.create("/a", &numbers(racers() * ROUNDS));
-        race.run("parts");
-        assert_eq!(race.read("/a"), (1..=racers() * ROUNDS).collect::<Vec<_>>());
+        bodies::parts_of_a_chunk(&race);
         assert_eq!(race.hidden_files(), [""; 0].map(PathBuf::from));
     }
 }
 
 #[test]
 fn parts_of_one_shard_are_all_there() {
-    let race = Race::new(Format::V3);
-    race.create("/a", &numbers(4).shards([racers() * ROUNDS]));
-    race.run("parts");
-    assert_eq!(race.read("/a"), (1..=racers() * ROUNDS).collect::<Vec<_>>());
+    bodies::parts_of_a_shard(&Race::new(Format::V3));
 }
 
+/// The lock file of the folder is used where other machines may write, too.
 #[test]
 fn parts_are_all_there_with_each_kind_of_lock() {
     for options in [r#", "locking": "os""#, r#", "locking": "lockfile""#] {
         let race = Race::with(Format::V3, options);
-        race.create("/a", &numbers(racers() * ROUNDS));
-        race.run("parts");
-        assert_eq!(race.read("/a"), (1..=racers() * ROUNDS).collect::<Vec<_>>());
+        bodies::parts_of_a_chunk(&race);
         assert_eq!(race.hidden_files(), [""; 0].map(PathBuf::from));
     }
+}
+
+/// On a file system that is not local, the store locks a file instead of the folder.
+#[test]
+fn changes_are_all_there_with_locked_files() {
+    let race = Race::new(Format::V3).variable(LOCKED_FILES);
+    bodies::parts_of_a_chunk(&race);
+    bodies::serial_orders(&race);
+    bodies::creations(&race);
+    bodies::appends(&race);
+    let names = race.hidden_files();
+    let is_lock = |path: &PathBuf| path.file_name().is_some_and(|name| name == ".zarr-tmp-lock");
+    assert!(!names.is_empty() && names.iter().all(is_lock), "{names:?}");
 }
 
 /// While other processes write, chunks are erased because they hold only the fill value, and created again.
@@ -206,27 +221,9 @@ fn parts_that_are_erased_and_written_again_are_all_there() {
     assert_eq!(race.read("/a"), (1..=racers() * ROUNDS).collect::<Vec<_>>());
 }
 
-/// The first process writes the whole chunk, the others write single elements of it.
 #[test]
 fn a_whole_chunk_and_parts_of_it_have_one_of_the_serial_orders() {
-    for shards in [None, Some([racers()])] {
-        let race = Race::new(Format::V3);
-        let array = ArrayBuilder::new([racers()], "uint64");
-        race.create(
-            "/a",
-            &match shards {
-                None => array.chunks([racers()]),
-                Some(shards) => array.chunks([1]).shards(shards),
-            },
-        );
-        race.run_each(|number| if number == 0 { "wholes" } else { "element" });
-        let elements = race.read("/a");
-        assert_eq!(elements[0], ROUNDS, "the last whole chunk");
-        for (number, &element) in elements.iter().enumerate() {
-            let last = 1000 * number as u64 + ROUNDS;
-            assert!(element == ROUNDS || element == last, "element {number}: {element}");
-        }
-    }
+    bodies::serial_orders(&Race::new(Format::V3));
 }
 
 #[test]
@@ -234,15 +231,10 @@ fn attributes_are_all_there() {
     for format in FORMATS {
         for is_consolidated in [false, true] {
             let race = Race::new(format);
-            race.create("/a", &numbers(1));
             if is_consolidated && format != Format::V3Draft {
                 race.open().consolidate("/").unwrap();
             }
-            race.run("attributes");
-            let array = race.open().array("/a").unwrap();
-            let attributes = array.attributes();
-            assert_eq!(attributes.get("count").and_then(|count| count.as_u64()), Some(racers() * ROUNDS));
-            assert_eq!(attributes.len() as u64, 1 + racers() * ROUNDS);
+            bodies::attributes(&race);
         }
     }
 }
@@ -250,15 +242,7 @@ fn attributes_are_all_there() {
 #[test]
 fn one_process_creates_each_array() {
     for format in FORMATS {
-        let race = Race::new(format);
-        race.run("create");
-        let hierarchy = race.open();
-        for round in 0..ROUNDS {
-            let array = hierarchy.array(&*format!("/g{}/{round}", round % 3)).unwrap();
-            let creator = array.attributes().get("creator").and_then(|creator| creator.as_u64()).unwrap();
-            let elements = array.read_values::<u64>(&Selection::All).unwrap().to_vec();
-            assert_eq!(elements, [creator + 1; 2], "{format:?}: the elements of the process that created it");
-        }
+        bodies::creations(&Race::new(format));
     }
 }
 
@@ -266,13 +250,7 @@ fn one_process_creates_each_array() {
 fn appended_rows_are_all_there() {
     for format in FORMATS {
         let race = Race::new(format);
-        race.create("/a", &ArrayBuilder::new([0, 2], "uint64").chunks([3, 2]));
-        race.run("append");
-        let rows = race.read("/a");
-        let mut rows: Vec<[u64; 2]> = rows.chunks(2).map(|row| [row[0], row[1]]).collect();
-        rows.sort_unstable();
-        let all = (0..racers()).flat_map(|number| (0..ROUNDS).map(move |round| [number + 1, round + 1]));
-        assert_eq!(rows, all.collect::<Vec<_>>(), "{format:?}");
+        bodies::appends(&race);
         assert_eq!(race.hidden_files(), [""; 0].map(PathBuf::from));
     }
 }
@@ -280,42 +258,17 @@ fn appended_rows_are_all_there() {
 #[test]
 fn a_resize_keeps_appended_rows_or_cuts_them_off() {
     let race = Race::new(Format::V3);
-    race.create("/a", &ArrayBuilder::new([0, 2], "uint64").chunks([3, 2]));
-    race.run_each(|number| if number == 0 { "resize" } else { "append" });
-    let rows = race.read("/a");
-    let mut rows: Vec<&[u64]> = rows.chunks(2).collect();
-    // Rows that a resize added have the fill value. All other rows were appended by one of the other processes, each
-    // at most once.
-    rows.retain(|row| *row != [0, 0]);
-    let count = rows.len();
-    rows.sort_unstable();
-    rows.dedup();
-    assert_eq!(rows.len(), count);
-    assert!(rows.iter().all(|row| row[0] > 1 && row[1] > 0), "{rows:?}");
-    let array = race.open().array("/a").unwrap();
-    assert_eq!(array.attributes().get("resized").and_then(|count| count.as_u64()), Some(ROUNDS));
+    bodies::resizes(&race);
+    bodies::shrinks(&race);
 }
 
 #[test]
 fn consolidated_metadata_have_all_changes() {
     for format in [Format::V2, Format::V3] {
         let race = Race::new(format);
-        race.create("/a", &numbers(1));
-        race.run_each(|number| if number % 4 == 0 { "consolidate" } else { "create and change" });
-        let hierarchy = race.open();
-        assert!(hierarchy.is_consolidated(), "{format:?}");
-        let without = zarr_kit::OpenOptions::new().consolidated(false);
-        let stored = Hierarchy::open_with(race.open_store(), &context(), without).unwrap();
-        let nodes = |hierarchy: &Hierarchy| hierarchy.walk("/").unwrap();
-        assert_eq!(nodes(&hierarchy), nodes(&stored), "{format:?}");
-        for node in nodes(&stored) {
-            let attributes = |hierarchy: &Hierarchy| match hierarchy.node(&node.path).unwrap() {
-                zarr_kit::Node::Array(array) => array.attributes().clone(),
-                zarr_kit::Node::Group(group) => group.attributes().clone(),
-                zarr_kit::Node::Unreadable(_) => panic!("{:?} is unreadable", node.path),
-            };
-            assert_eq!(attributes(&hierarchy), attributes(&stored), "{format:?}: {}", node.path);
-        }
+        bodies::consolidations(&race);
+        assert!(race.open().is_consolidated(), "{format:?}");
+        bodies::copies_are_current(&race);
     }
 }
 

@@ -44,6 +44,7 @@ pub(crate) fn run(work: &str, open: &dyn Fn() -> Hierarchy, number: u64) {
             hierarchy.consolidate("/").unwrap();
         },
         "resize" => resize(&hierarchy),
+        "shrink" => shrink(&hierarchy),
         "consolidate" => (0..ROUNDS / 4).for_each(|_| hierarchy.consolidate("/").unwrap()),
         "create and change" => create_and_change(&hierarchy, number),
         work => panic!("unknown work `{work}`"),
@@ -140,6 +141,13 @@ fn resize(hierarchy: &Hierarchy) {
     for round in 0..ROUNDS {
         array.resize(&[[100, 4][usize::from(round % 2 == 1)], 2]).unwrap();
         array.set_attribute("resized", round + 1).unwrap();
+    }
+}
+
+fn shrink(hierarchy: &Hierarchy) {
+    let mut array = hierarchy.array("/a").unwrap();
+    for _ in 0..ROUNDS {
+        array.resize(&[0, 2]).unwrap();
     }
 }
 
