@@ -115,6 +115,33 @@ fn stacks_of_three_stores_pass_every_rule_for_stores() {
     }
 }
 
+/// Returns whether a wrapping store drops a capability of the store that it wraps, and so its conditional writes or its
+/// locks.
+fn drops_capabilities(outer: &serde_json::Value) -> bool {
+    let directory = tempfile::tempdir().unwrap();
+    let unlocked =
+        json!({"type": "filesystem", "path": directory.path().to_str().unwrap(), "locking": "none"});
+    [json!({"type": "memory"}), folder(directory.path()), unlocked].iter().any(|inside| {
+        let [store, wrapped] = [around(outer, inside), inside.clone()]
+            .map(|description| described(&description.to_string()).unwrap());
+        let locks = |store: &Arc<dyn Store>| store.lock(&Key::new("k").unwrap()).unwrap().is_some();
+        store.capabilities() != wrapped.capabilities() || locks(&store) != locks(&wrapped)
+    })
+}
+
+#[test]
+fn wrapping_stores_pass_conditional_writes_and_locks_on() {
+    for kind in kinds() {
+        assert!(!drops_capabilities(&kind), "{kind}");
+    }
+    for order in orders().filter(|&order| !is_refused(order)) {
+        let stacked = open(&stacked(order, json!({"type": "memory"}))).unwrap();
+        assert_eq!(stacked.capabilities(), Capabilities::ALL_AND_CONDITIONAL, "{order:?}");
+    }
+    // A wrapping store with only the required methods has neither.
+    assert!(drops_capabilities(&json!({"type": "opaque"})));
+}
+
 #[test]
 fn the_error_of_an_invalid_stack_explains_the_reason() {
     let memory = json!({"type": "memory"});
