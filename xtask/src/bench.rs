@@ -150,7 +150,7 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure
     if options.publish && options.rounds < least {
         return Err(Failure::Usage(format!("`--publish` needs at least {least} rounds")));
     }
-    let cases = options.cases();
+    let mut cases = options.cases();
     if options.list {
         return cases.iter().try_for_each(|case| Ok(say(&format!("{:<34} {}\n", case.name, case.title))?));
     }
@@ -178,6 +178,7 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure
         scripts: workspace.root.join("benches/peers/python"),
         interpreter,
         copying,
+        icechunk: plugin_for_icechunk(workspace, &output, &mut cases, options.publish)?,
         logs: output.clone(),
         group,
         network: options.network,
@@ -250,6 +251,37 @@ fn environment_of_copying(
             Ok(None)
         }
     }
+}
+
+/// Builds the plugin for Icechunk, which is a separate workspace, if a case needs it. If it does not build, its cases are
+/// skipped, unless the results are published.
+fn plugin_for_icechunk(
+    workspace: &Workspace,
+    output: &Path,
+    cases: &mut Vec<Case>,
+    is_published: bool,
+) -> Result<Option<PathBuf>, Failure> {
+    if !cases.iter().any(|case| case.dataset.is_in_repository()) {
+        return Ok(None);
+    }
+    let target = output.join("icechunk");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--release", "--locked", "--package", "zarr-store-icechunk-plugin"]);
+    command.arg("--target-dir").arg(&target).current_dir(workspace.root.join("stores/icechunk"));
+    let status = command.status().map_err(|error| format!("cargo: {error}"))?;
+    if status.success() {
+        use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+        let name = format!("{DLL_PREFIX}zarr_store_icechunk_plugin{DLL_SUFFIX}");
+        return Ok(Some(target.join("release").join(name)));
+    }
+    let reason = "the plugin for Icechunk does not build";
+    if is_published {
+        return Err(Failure::Broken(reason.to_owned()));
+    }
+    say(&format!("SKIPPED: {reason}\n"))?;
+    cases.retain(|case| !case.dataset.is_in_repository());
+    Ok(None)
 }
 
 /// Installs a release wheel of the Python package into the environment of the programs.

@@ -44,6 +44,8 @@ class Case:
         self.chunks = tuple(members.get("chunks", ()))
         self.boxes = [key_of(ranges) for ranges in members.get("boxes", [])]
         self.cache = members.get("cache", 0)
+        # Whether the hierarchy is in the Icechunk repository `repository` in the folder.
+        self.repository = members.get("repository", False)
         self.count = members.get("count", 0)
 
     @property

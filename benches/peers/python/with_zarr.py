@@ -5,7 +5,7 @@ import importlib.metadata
 
 import numpy as np
 import zarr
-from zarr.core.buffer.cpu import NDBuffer
+from zarr.core.buffer.cpu import Buffer, NDBuffer
 from zarr.core.group import GroupMetadata
 from zarr.core.metadata import ArrayV3Metadata
 from zarr.core.sync import sync
@@ -63,6 +63,9 @@ class Program:
         return object_store(case.far)
 
     def open(self, case, mode="r"):
+        if case.repository:
+            session = repository(case).readonly_session("main")
+            return zarr.open_array(store=session.store, path="array", mode="r")
         return zarr.open_array(store=self.store(case), path="array", mode=mode)
 
     def do_read(self, case):
@@ -82,6 +85,8 @@ class Program:
         return seconds, checksum(kept)
 
     def do_write(self, case, source):
+        if case.repository:
+            return self.write_to_repository(case, source)
         case.write_empty_array()
         array = self.open(case, "r+")
 
@@ -90,6 +95,24 @@ class Program:
                 array[...] = source
             for box in case.boxes:
                 array[box] = source
+
+        _, seconds = timed(work)
+        return seconds, checksum(source)
+
+    def write_to_repository(self, case, source):
+        case.write_empty_folder()
+        repo = repository(case, is_new=True)
+        session = repo.writable_session("main")
+        zarr.create_group(session.store)
+        name, text = case.document
+        sync(session.store.set(f"array/{name}", Buffer.from_bytes(text.encode())))
+        session.commit("an array without chunks")
+        session = repo.writable_session("main")
+        array = zarr.open_array(store=session.store, path="array", mode="r+")
+
+        def work():
+            array[...] = source
+            session.commit("its elements")
 
         _, seconds = timed(work)
         return seconds, checksum(source)
@@ -148,6 +171,14 @@ class Program:
         store = self.store(case)
         nodes, seconds = timed(lambda: list(group(store).members(max_depth=None)))
         return seconds, checksum_of_lines(["/", *(f"/{name}" for name, _ in nodes)])
+
+
+def repository(case, is_new=False):
+    """Open or create the Icechunk repository."""
+    import icechunk  # Not required for other cases.
+
+    storage = icechunk.local_filesystem_storage(str(case.folder / "repository"))
+    return icechunk.Repository.create(storage) if is_new else icechunk.Repository.open(storage)
 
 
 def object_store(far):

@@ -118,6 +118,9 @@ pub struct Case {
     /// The maximum size of a cache of decoded chunks, in bytes.
     #[serde(default)]
     pub cache: usize,
+    /// Whether the hierarchy is in the Icechunk repository `repository` in the folder.
+    #[serde(default)]
+    pub repository: bool,
     /// The number of arrays that are created.
     #[serde(default)]
     pub count: usize,

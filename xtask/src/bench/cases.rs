@@ -232,7 +232,7 @@ fn kinds(sizes: Sizes) -> Vec<Case> {
     cases
 }
 
-/// Returns cases with chunks that are images, and an N5 container.
+/// Returns cases with chunks that are images, with an N5 container, and with an Icechunk repository.
 fn of_formats(sizes: Sizes) -> Vec<Case> {
     let mut cases = Vec::new();
     let images = [
@@ -257,6 +257,12 @@ fn of_formats(sizes: Sizes) -> Vec<Case> {
     let n5 = datasets::n5(sizes);
     cases.push(Case::new(&n5, "read", "N5, gzip 5, read"));
     cases.push(Case::new(&n5, "write", "N5, gzip 5, write"));
+    let icechunk = datasets::icechunk(sizes);
+    for (operation, title) in
+        [("read", "Icechunk, zstd 5, read"), ("write", "Icechunk, zstd 5, write and commit")]
+    {
+        cases.push(Case::new(&icechunk, operation, title));
+    }
     cases
 }
 

@@ -150,7 +150,12 @@ impl Comparison {
     }
 
     fn participants(&self, case: &Case) -> Vec<Program> {
-        if case.is_floor_alone { Vec::new() } else { self.programs.clone() }
+        let can_open = |program: &&Program| can_open(**program, &case.dataset);
+        if case.is_floor_alone {
+            Vec::new()
+        } else {
+            self.programs.iter().filter(can_open).copied().collect()
+        }
     }
 
     /// Returns the report of a case that failed for all programs.
@@ -317,6 +322,7 @@ impl Comparison {
             "chunks": dataset.chunks,
             "boxes": case.boxes,
             "cache": case.cache,
+            "repository": dataset.is_in_repository(),
             "count": count.unwrap_or(0),
         });
         if let Some(far_store) = self.far_store.as_ref().filter(|_| case.is_far) {
@@ -379,7 +385,9 @@ impl Comparison {
 
     /// Returns the programs that write the data for all and check output, except `but`.
     fn neutral(&self, dataset: &Dataset, but: Option<Program>) -> Vec<Program> {
-        let takes_part = |program: &Program| self.programs.contains(program) && Some(*program) != but;
+        let takes_part = |program: &Program| {
+            self.programs.contains(program) && can_open(*program, dataset) && Some(*program) != but
+        };
         let programs = if dataset.chunk_count() < MANY { NEUTRAL } else { NEUTRAL_OF_MANY };
         programs.into_iter().filter(takes_part).collect()
     }
@@ -525,6 +533,12 @@ fn stop_slow(tracks: &mut [Track]) {
     for track in tracks {
         track.is_slow |= total(track) > ENOUGH_OF_SLOW.max(2.0 * fastest);
     }
+}
+
+/// Returns whether a program opens the dataset. Only zarr-python has a package for Icechunk.
+fn can_open(program: Program, dataset: &Dataset) -> bool {
+    !dataset.is_in_repository()
+        || matches!(program, Program::ZarrKit | Program::Baseline | Program::ZarrPython)
 }
 
 /// Returns the number of threads of a program in a case.

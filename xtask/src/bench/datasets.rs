@@ -284,6 +284,17 @@ pub(crate) fn images(sizes: Sizes, name: &'static str, codec: Value) -> Dataset 
     }
 }
 
+/// The name of [`icechunk`].
+const ICECHUNK: &str = "icechunk";
+
+/// Returns an array in an Icechunk repository.
+pub(crate) fn icechunk(sizes: Sizes) -> Dataset {
+    let chunks = sizes.cube(64);
+    let image = image(sizes, ICECHUNK, Some(zstd()), Some("zstd-5"));
+    let document = v3("uint16", &image.shape, &chunks, json!([bytes(), zstd()]));
+    Dataset { codec: Some(("zstd-5", chunks.clone())), document, chunks, ..image }
+}
+
 /// Returns an array in an N5 container.
 pub(crate) fn n5(sizes: Sizes) -> Dataset {
     let shape = sizes.cube(512);
@@ -473,6 +484,11 @@ impl Dataset {
             Some(("attributes.json", _)) => ("attributes.json", json!({"n5": "4.0.0"})),
             _ => ("zarr.json", json!({"zarr_format": 3, "node_type": "group", "attributes": {}})),
         }
+    }
+
+    /// Returns whether the array is in an Icechunk repository.
+    pub(crate) fn is_in_repository(&self) -> bool {
+        self.name == ICECHUNK
     }
 
     /// Returns the parts that repeat the elements, as boxes. Returns no parts for an array that is written in one call.

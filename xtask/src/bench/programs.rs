@@ -118,6 +118,8 @@ pub(crate) struct Places {
     pub(crate) interpreter: Option<PathBuf>,
     /// The interpreter of the environment of the programs that give arrays other chunks.
     pub(crate) copying: Option<PathBuf>,
+    /// The plugin for Icechunk, which the runner of this engine loads.
+    pub(crate) icechunk: Option<PathBuf>,
     /// The folder of the logs of the runners.
     pub(crate) logs: PathBuf,
     pub(crate) group: Group,
@@ -166,6 +168,7 @@ impl Places {
         command.env("ZARR_KIT_THREADS", threads.to_string());
         command.env("PYTHONPYCACHEPREFIX", self.logs.join("bytecode")).env("PYTHONDONTWRITEBYTECODE", "");
         command.envs(self.network.environment(&self.logs));
+        command.envs(self.icechunk.iter().map(|plugin| ("ZARR_PEERS_ICECHUNK", plugin)));
         Ok(command)
     }
 }

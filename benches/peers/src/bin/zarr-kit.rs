@@ -1,15 +1,18 @@
 //! The runner of this engine.
 
 use std::error::Error;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::json;
+use zarr_kit::loaded::Loader;
 use zarr_kit::ndarray::IxDyn;
+use zarr_kit::spec::Key;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
     Array, ArrayBuilder, Context, DimensionSelection, EntryKind, Format, Hierarchy, Memory, NodePath,
-    OpenOptions, Selection, open_store,
+    OpenOptions, Registry, Selection, open_store,
 };
 use zarr_peers::{
     About, Case, Failure, Far, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines,
@@ -22,10 +25,20 @@ struct ZarrKit {
 
 impl ZarrKit {
     fn new(threads: usize) -> Result<Self, Box<dyn Error>> {
-        let context = Context::linked()?;
+        let mut registry = Registry::linked()?;
+        if let Some(plugin) = std::env::var_os(ICECHUNK) {
+            let refused = Loader::of_one(Path::new(&plugin))?.register(&mut registry);
+            if let Some(refused) = refused.first() {
+                return Err(refused.refusal.to_string().into());
+            }
+        }
+        let context = Context::new(registry);
         Ok(Self { context: if threads == 1 { context.with_one_thread() } else { context } })
     }
 }
+
+/// The variable with the path of the plugin for Icechunk.
+const ICECHUNK: &str = "ZARR_PEERS_ICECHUNK";
 
 impl Program for ZarrKit {
     fn about(&self) -> About {
@@ -84,8 +97,29 @@ fn store(case: &Case, below: &str, context: &Context) -> Result<Arc<dyn Store>, 
     Ok(open_store(context.registry(), &store.to_string())?)
 }
 
+/// Opens the Icechunk repository of the case.
+fn repository(case: &Case, context: &Context) -> Result<Arc<dyn Store>, Failure> {
+    Ok(open_store(context.registry(), &format!("icechunk:{}", case.folder.join("repository").display()))?)
+}
+
+/// Replaces the array by one without chunks.
+fn write_empty_array(case: &Case, context: &Context) -> Result<(), Failure> {
+    if !case.repository {
+        return case.write_empty_array();
+    }
+    case.write_empty_folder()?;
+    let (name, document) = case.document.as_ref().ok_or("a case that writes needs a document")?;
+    let store = repository(case, context)?;
+    Hierarchy::create(Arc::clone(&store), context, Format::V3)?;
+    store.set(&Key::new(format!("array/{name}"))?, document.as_bytes().into())?;
+    Ok(store.commit()?)
+}
+
 /// Opens the array in the given format. The runners of the other programs also get the format.
 fn open(case: &Case, context: &Context) -> Result<Array, Failure> {
+    if case.repository {
+        return Ok(Hierarchy::open(repository(case, context)?, context)?.array("/array")?);
+    }
     if case.array_folder().join("attributes.json").exists() {
         let container = open_store(context.registry(), &format!("n5:{}", case.folder.display()))?;
         return Ok(Hierarchy::open(container, context)?.array("/array")?);
@@ -128,11 +162,12 @@ fn read_kept(case: &Case, context: &Context, kept: &mut [u8]) -> Result<Ran, Fai
 }
 
 fn write(case: &Case, context: &Context, elements: &[u8]) -> Result<Ran, Failure> {
-    case.write_empty_array()?;
+    write_empty_array(case, context)?;
     let array = open(case, context)?;
     let (sum, seconds) = timed(|| {
         if case.boxes.is_empty() {
-            return array.write(&Selection::All, elements);
+            array.write(&Selection::All, elements)?;
+            return Ok(array.hierarchy().store().commit()?);
         }
         case.boxes.iter().try_for_each(|ranges| array.write(selection(ranges), elements))
     })
