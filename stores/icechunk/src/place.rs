@@ -167,7 +167,7 @@ impl Place {
                 });
                 let written = created.and_then(|mut created| created.write_all(&value));
                 written.map_err(|error| {
-                    // The first error is the interesting one.
+                    // The error of the write is returned.
                     let _removed = fs::remove_file(&file);
                     StoreError::io("writing", file.display().to_string(), error)
                 })

@@ -236,7 +236,7 @@ impl Lazy {
         }
         let inside = step.locations.open(step.input)?;
         let given = ("store", json!({"type": "given"}));
-        stores.describe(&described_step(name, step, given)?, Some(&inside))
+        stores.describe_at(&described_step(name, step, given)?, Some(&inside), &location)
     }
 
     fn opens_stores(&self) -> Result<&Imported<StoreVtable>, Invalid> {

@@ -1,13 +1,13 @@
 """Writes and reads repositories with the Python package of Icechunk.
 
-    repository.py write PATH            two commits of `/a`: the first one has the tag `v1` and the branch `dev`
+    repository.py write PATH [FORMAT]   two commits of `/a`: the first one has the tag `v1` and the branch `dev`
     repository.py change PATH           commits element 0 of `/a` as -1, and element 0 of the branch `dev` as -2
     repository.py virtual PATH FOLDER   commits an array `/v` whose chunk is a virtual one in FOLDER/data.bin
     repository.py read PATH VERSION     prints the elements of all arrays, and the messages of the commits, as JSON
 
 `/a` has 4 elements of `int16` in chunks of 2. VERSION is `branch.NAME` or `tag.NAME`. `write` prints the id of the first
 commit. PATH is a folder, or `OPTIONS|URL`: a URL of S3, Google Cloud Storage or Azure, and a JSON object with the endpoint
-or the credentials of a server on this machine.
+or the credentials of a server on this machine. FORMAT is the version of the format.
 """
 
 import json
@@ -49,8 +49,8 @@ def opened(path: str) -> icechunk.Repository:
     return icechunk.Repository.open(storage(path))
 
 
-def write(path: str) -> None:
-    repository = icechunk.Repository.create(storage(path))
+def write(path: str, format_version: str = "2") -> None:
+    repository = icechunk.Repository.create(storage(path), spec_version=int(format_version))
     session = repository.writable_session("main")
     array = zarr.create_group(session.store).create_array("a", shape=(4,), chunks=(2,), dtype="i2")
     array[:] = [1, 2, 3, 4]

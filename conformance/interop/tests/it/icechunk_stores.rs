@@ -30,12 +30,13 @@ struct Place {
 }
 
 impl Place {
-    fn in_s3(server: &Server) -> Option<Self> {
+    fn in_s3(server: &Server, format: u8) -> Option<Self> {
         let endpoint = server.endpoint();
+        let url = format!("s3://{PREFIX}{format}");
         Some(Self {
             python: python(Packages::Wild("icechunk"))?,
-            theirs: format!("{}|s3://{PREFIX}", json!({"endpoint": endpoint})),
-            ours: json!({"type": "s3", "url": format!("s3://{PREFIX}"), "endpoint": endpoint, "anonymous": true}),
+            theirs: format!("{}|{url}", json!({"endpoint": endpoint})),
+            ours: json!({"type": "s3", "url": url, "endpoint": endpoint, "anonymous": true}),
         })
     }
 
@@ -67,9 +68,10 @@ fn numbers(context: &Context, location: &str) -> Result<Vec<i16>, Error> {
     Ok(hierarchy(context, location)?.array("/a")?.read_values::<i16>(..)?.to_vec())
 }
 
-/// Exchanges a repository in both directions, and commits of both sides that conflict or do not.
-fn exchange(place: &Place, context: &Context) {
-    let first = place.run("write", &[]);
+/// Exchanges a repository in a version of the format in both directions, and commits of both sides that conflict or do
+/// not.
+fn exchange(place: &Place, context: &Context, format: u8) {
+    let first = place.run("write", &[&format.to_string()]);
     for (version, expected) in [
         ("branch.main", [5, 6, 7, 8]),
         ("branch.dev", [1, 2, 3, 4]),
@@ -110,19 +112,26 @@ fn exchange(place: &Place, context: &Context) {
 fn repositories_in_s3_are_exchanged_with_the_python_package() {
     let Some(context) = with_icechunk() else { return };
     let server = Server::start(Options::in_memory().with_page(3)).unwrap();
-    let Some(place) = Place::in_s3(&server) else { return };
-    exchange(&place, &context);
-    // An HTTP server has the same files, but no listings and no writes.
-    let url = format!("{}/{PREFIX}", server.endpoint());
+    for format in [1, 2] {
+        let Some(place) = Place::in_s3(&server, format) else { return };
+        exchange(&place, &context, format);
+        check_on_http(&format!("{}/{PREFIX}{format}", server.endpoint()), &context);
+    }
+}
+
+/// An HTTP server has the same files, but no listings and no writes.
+fn check_on_http(url: &str, context: &Context) {
     for location in [
         format!("{url}|icechunk:"),
         format!("icechunk:{url}"),
         format!("{url}|icechunk:@branch.main|zarr3:"),
         json!({"type": "icechunk", "store": {"type": "http", "url": url}}).to_string(),
     ] {
-        assert_eq!(numbers(&context, &location).unwrap(), [-1, 6, 7, 8], "{location}");
+        assert_eq!(numbers(context, &location).unwrap(), [-1, 6, 7, 8], "{location}");
     }
-    assert_eq!(numbers(&context, &format!("{url}|icechunk:@tag.v1?message=x")).unwrap(), [1, 2, 3, 4]);
+    assert_eq!(numbers(context, &format!("{url}|icechunk:@tag.v1?message=x")).unwrap(), [1, 2, 3, 4]);
+    let error = open_store(context.registry(), "http://127.0.0.1:1/x|icechunk:").unwrap_err().to_string();
+    assert!(error.starts_with("opening `icechunk:http://127.0.0.1:1/x`: plugin icechunk"), "{error}");
     let store = open_store(context.registry(), &format!("{url}|icechunk:")).unwrap();
     assert_eq!(store.capabilities(), Capabilities::READ_ONLY);
     assert!(store.list().unwrap().iter().any(|key| key.as_str() == "g/large/zarr.json"));
@@ -157,7 +166,7 @@ fn repositories_in_azure_are_exchanged_with_the_python_package() {
     let url = format!("az://{PREFIX}");
     let theirs = format!("{}|{url}", json!({"endpoint": endpoint, "account": account, "key": key}));
     let ours = json!({"type": "az", "url": url, "endpoint": endpoint});
-    exchange(&Place { python, theirs, ours }, &context);
+    exchange(&Place { python, theirs, ours }, &context, 2);
 }
 
 /// The loopback server has generations, as Google Cloud Storage does, and the file of the service account disables

@@ -39,9 +39,7 @@ impl Imported<StoreVtable> {
         };
         match made {
             Err(failure) if failure.status == abi::UNSUPPORTED => Ok(None),
-            made => {
-                made.map(Some).map_err(|failure| self.error(&failure, text.as_deref().unwrap_or(location)))
-            }
+            made => made.map(Some).map_err(|failure| self.error(&failure, location)),
         }
     }
 
@@ -51,8 +49,18 @@ impl Imported<StoreVtable> {
         description: &Value,
         given: Option<&Arc<dyn Store>>,
     ) -> StoreResult<Arc<dyn Store>> {
-        let text = description.to_string();
-        self.made("", &text, given).map_err(|failure| self.error(&failure, &text))
+        self.describe_at(description, given, &description.to_string())
+    }
+
+    /// Opens the store of a description. `place` is its location in messages.
+    pub(crate) fn describe_at(
+        &self,
+        description: &Value,
+        given: Option<&Arc<dyn Store>>,
+        place: &str,
+    ) -> StoreResult<Arc<dyn Store>> {
+        let made = self.made("", &description.to_string(), given);
+        made.map_err(|failure| self.error(&failure, place))
     }
 
     fn made(
