@@ -183,7 +183,6 @@ impl Array {
         let stored = &self.stored;
         let mut indices = Vec::new();
         for key in stored.resolved.store.list_prefix(&stored.place.chunks)? {
-            stored.context().check_cancelled()?;
             let key = key?;
             let Some(rest) = stored.place.chunks.strip(key.as_str()) else { continue };
             if self.shape().is_empty() && stored.place.scalar_key.is_some_and(|key| key.name == rest) {
