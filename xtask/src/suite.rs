@@ -74,6 +74,9 @@ const STEPS: &[(&str, Work)] = &[
 /// The variable that is `1` for tests which run their long variants.
 const LONG: &str = "ZARR_LONG";
 
+/// The number of processes in a race and the number of kills per command, for long variants.
+const COUNTS: [(&str, &str); 2] = [("ZARR_KIT_RACERS", "32"), ("ZARR_KILLS", "50")];
+
 /// The options of `cargo xtask test`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
@@ -85,7 +88,7 @@ pub(crate) struct Options {
     verify: bool,
     /// Run the long variants of tests, such as all tests of zarr-python; they take more than an hour
     ///
-    /// Sets the variable `ZARR_LONG=1` for the tests.
+    /// Sets the variables `ZARR_LONG=1`, and `ZARR_KIT_RACERS=32` and `ZARR_KILLS=50` unless they are set.
     #[arg(long)]
     long: bool,
 }
@@ -204,7 +207,9 @@ impl Run<'_> {
     /// Tells tests whether to run their long variants.
     fn set_length(&self, tests: &mut Command) {
         if self.is_long {
-            tests.env(LONG, "1");
+            tests
+                .env(LONG, "1")
+                .envs(COUNTS.iter().filter(|(name, _)| std::env::var_os(name).is_none()).copied());
         } else {
             tests.env_remove(LONG);
         }
@@ -410,6 +415,32 @@ mod tests {
         assert!(text.contains("\ndocs                    12.0 s  FAILED: cargo doc\n"));
         assert!(text.contains("CI=true"));
         assert!(text.ends_with("\ntests: 7 passed, 1 failed, 2 skipped\n"));
+    }
+
+    #[test]
+    fn long_tests_have_the_full_counts() {
+        let workspace = Workspace::find().unwrap();
+        let run = |is_long| Run {
+            workspace: &workspace,
+            target: PathBuf::new(),
+            counts: Counts::default(),
+            is_verifying: false,
+            is_long,
+        };
+        let variables = |is_long| {
+            let mut command = Command::new("tests");
+            run(is_long).set_length(&mut command);
+            let set = command.get_envs().map(|(name, value)| {
+                (name.to_str().unwrap().to_owned(), value.map(|value| value.to_str().unwrap().to_owned()))
+            });
+            set.collect::<Vec<_>>()
+        };
+        let set = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
+        assert_eq!(
+            variables(true),
+            [set("ZARR_KILLS", "50"), set("ZARR_KIT_RACERS", "32"), set("ZARR_LONG", "1")]
+        );
+        assert_eq!(variables(false), [("ZARR_LONG".to_owned(), None)]);
     }
 
     #[test]

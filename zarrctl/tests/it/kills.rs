@@ -221,6 +221,52 @@ fn a_killed_get_leaves_the_old_file_or_a_whole_one() {
     );
 }
 
+/// The files contain the path of the folder, so the contents that readers find are compared.
+#[test]
+fn killed_references_are_missing_or_whole() {
+    let layout = fixture::Layout { format: Format::V2, is_consolidated: false };
+    let original = Place::new();
+    fixture::make(&original.path(""), layout);
+    let mut random = Random::of("references");
+    for (arguments, written, last) in [
+        (["references", "store", "-o", "refs.json"], "refs.json", "refs.json"),
+        (["references", "store", "--parquet", "refs.parq"], "refs.parq", "refs.parq/.zmetadata"),
+    ] {
+        let command = || {
+            let mut command = program();
+            command.args(arguments);
+            command
+        };
+        let copied = || {
+            let place = Place::new();
+            fixture::copy(&original.path(""), &place.path(""));
+            place
+        };
+        let digest = |place: &Place, location: &str| {
+            let output = program().args(["digest", location]).current_dir(place.path("")).output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let expected = digest(&original, "store");
+        let moments = trace::run(&command(), &copied().path(""), None).moments;
+        let mut complete = 0;
+        for fraction in random.spread(kills()) {
+            let place = copied();
+            let moment = case::moment(fraction, moments);
+            let run = trace::run(&command(), &place.path(""), Some(moment));
+            let is_complete = place.path(last).exists();
+            complete += usize::from(is_complete);
+            assert!(is_complete || run.end == trace::End::Killed);
+            if !is_complete {
+                let _incomplete = std::fs::remove_dir_all(place.path(written));
+                assert!(command().current_dir(place.path("")).status().unwrap().success());
+            }
+            assert_eq!(digest(&place, &format!("reference:{written}")), expected, "moment {moment}");
+        }
+        assert!(complete < kills(), "{arguments:?} always ended before it was killed");
+    }
+}
+
 /// `demo` writes only to new folders, so there is no earlier state to compare with.
 #[test]
 fn a_killed_demo_leaves_arrays_that_can_be_read() {
