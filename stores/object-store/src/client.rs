@@ -263,7 +263,7 @@ impl HttpService for Client {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let seen = request.extensions().get::<Seen>().cloned();
         if let Some(seen) = &seen {
-            seen.begin();
+            seen.begin(&request);
         }
         let most = most(&request);
         let answer = self.send_hedged(request).await?;
@@ -323,6 +323,8 @@ pub(crate) struct Answer {
     pub(crate) skew: Option<Duration>,
     /// The number of requests that were sent, or tried to be sent.
     pub(crate) attempts: u32,
+    /// The host and the port of the last request.
+    pub(crate) host: Option<String>,
 }
 
 impl Seen {
@@ -331,8 +333,10 @@ impl Seen {
     }
 
     /// Counts an attempt.
-    fn begin(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).attempts += 1;
+    fn begin(&self, request: &HttpRequest) {
+        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.attempts += 1;
+        noted.host = request.uri().authority().map(ToString::to_string);
     }
 
     fn note(&self, answer: &HttpResponse) {

@@ -27,7 +27,7 @@ use zarr_spec::store::{Condition, ConditionalWrite, StoreError, StoreResult};
 
 use crate::Shared;
 use crate::client::{NOT_IMPLEMENTED, Seen};
-use crate::failure::{failed, is_missing_bucket_error};
+use crate::failure::{failed, has_code, is_missing_bucket_error};
 
 /// The beginning of the names of the temporary keys.
 const TEMPORARY: &str = ".zarr-kit-check-";
@@ -85,19 +85,22 @@ impl Shared {
         let path = self.place.of_key(key)?;
         let begun = Instant::now();
         let mut attempts = 0;
+        let mut pauses = 0;
         loop {
             match self.put_if(&path, value.clone(), mode.clone()).await {
                 Put::Done(put) => return Ok(ConditionalWrite::Done(self.versions.of_put(&put))),
                 Put::Refused(count) if attempts + count <= 1 => return Ok(ConditionalWrite::Conflict),
                 Put::Refused(_) => return self.written_before(key, &path, &value).await,
                 Put::Failed(error, _) if is_ambiguous(&error) && begun.elapsed() < self.window => {
-                    attempts += 1
+                    attempts += 1;
                 }
+                Put::Failed(error, _) if is_busy(&error) && begun.elapsed() < self.window => {}
                 Put::Failed(error, seen) => {
                     return Err(failed("writing", self.place.url_of(key.as_str()), &error, Some(&seen)));
                 }
             }
-            sleep(pause(attempts)).await;
+            pauses += 1;
+            sleep(pause(pauses)).await;
         }
     }
 
@@ -107,7 +110,7 @@ impl Shared {
         options.extensions.insert(seen.clone());
         match self.store.put_opts(path, value.into(), options).await {
             Ok(put) => Put::Done(put),
-            Err(error) if is_refused(&error) => Put::Refused(seen.answer().attempts),
+            Err(error) if is_refused(&error) && !is_busy(&error) => Put::Refused(seen.answer().attempts),
             Err(error) => Put::Failed(error, seen),
         }
     }
@@ -170,6 +173,11 @@ impl Shared {
 fn is_refused(error: &Error) -> bool {
     matches!(error, Error::AlreadyExists { .. } | Error::Precondition { .. })
         && !is_missing_bucket_error(error)
+}
+
+/// Returns whether S3 did not compare the condition, because another request was changing the object.
+fn is_busy(error: &Error) -> bool {
+    has_code(error, "ConditionalRequestConflict")
 }
 
 /// Returns whether the server may have applied a request that failed. `object_store` does not repeat such requests.

@@ -24,6 +24,11 @@ pub(crate) fn is_missing_key(error: &Error) -> bool {
     matches!(error, Error::NotFound { .. }) && !is_missing_bucket(&whole_text(error))
 }
 
+/// Returns whether the service answered with this code.
+pub(crate) fn has_code(error: &Error, code: &str) -> bool {
+    whole_text(error).contains(code)
+}
+
 /// Returns whether the bucket is missing.
 pub(crate) fn is_missing_bucket_error(error: &Error) -> bool {
     is_missing_bucket(&whole_text(error))
@@ -42,11 +47,38 @@ pub(crate) fn failed(
 ) -> StoreError {
     let text = whole_text(error);
     let mut told = shortened(&text);
+    told.push_str(&attempt(&place, &text, seen));
     if let Some(advice) = advice(error, &text, seen) {
         told.push_str("; ");
         told.push_str(&advice);
     }
     StoreError::io(operation, place, told).with_kind(kind(error, seen))
+}
+
+/// Returns the host and the number of attempts in parentheses, or an empty text without a request. The host is left out
+/// if it is in `place`.
+fn attempt(place: &str, text: &str, seen: Option<&Seen>) -> String {
+    let answer = seen.map(Seen::answer).filter(|answer| answer.attempts > 0);
+    let of_text = || Some((host_in(text)?.to_owned(), retries_in(text) + 1));
+    let of_answer = answer.and_then(|answer| Some((answer.host?, answer.attempts)));
+    match of_answer.or_else(of_text) {
+        None => String::new(),
+        Some((host, attempts)) if place.contains(&host) => format!(" (attempt {attempts})"),
+        Some((host, attempts)) => format!(" ({host}, attempt {attempts})"),
+    }
+}
+
+/// Returns the host in the request that `object_store` puts before the cause: `Error performing GET https://host/…`.
+fn host_in(text: &str) -> Option<&str> {
+    let (_, request) = text.split_once("Error performing ")?;
+    let (_, rest) = request.split_once("://")?;
+    rest.split(['/', '?', ' ']).next()
+}
+
+/// Returns the number of retries in the request that `object_store` puts before the cause.
+fn retries_in(text: &str) -> u32 {
+    let after = text.split_once(", after ").and_then(|(_, rest)| rest.split_once(" retries"));
+    after.and_then(|(count, _)| count.parse().ok()).unwrap_or(0)
 }
 
 /// Classifies `error` for programs.

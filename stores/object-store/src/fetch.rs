@@ -43,6 +43,12 @@ const NONE: u8 = 2;
 /// How often to retry when a value changes between two requests.
 const TRIES: usize = 3;
 
+/// A response whose body is not read yet.
+struct Answered {
+    got: GetResult,
+    seen: Seen,
+}
+
 /// A failed request, with details of its response.
 struct Refused {
     error: Error,
@@ -146,7 +152,8 @@ impl Shared {
     }
 
     /// Extracts the requested part from a response.
-    async fn received(&self, part: &Part, got: GetResult) -> StoreResult<Response> {
+    async fn received(&self, part: &Part, answered: Answered) -> StoreResult<Response> {
+        let Answered { got, seen } = answered;
         let received = got.range.clone();
         let state = got.meta.clone();
         let wanted = part.range.within(state.size);
@@ -168,7 +175,7 @@ impl Shared {
         };
         let begun = Instant::now();
         let bytes = collected(stream, skip, size).await.map_err(|failed_body| match failed_body {
-            Failed::Request(error) => self.failed(part, &error, &Seen::default()),
+            Failed::Request(error) => self.failed(part, &error, &seen),
             Failed::Local(source) => wrong(source),
         })?;
         self.speed.note_body(bytes.len(), begun.elapsed());
@@ -183,7 +190,7 @@ impl Shared {
     async fn state(&self, part: &Part, path: &Path) -> StoreResult<Option<ObjectMeta>> {
         let options = GetOptions { head: true, ..GetOptions::default() };
         match self.ask(path, options).await {
-            Ok(got) => Ok(Some(got.meta)),
+            Ok(answered) => Ok(Some(answered.got.meta)),
             Err(Refused { error, seen }) if self.is_missing(&error, &seen) => {
                 self.look_for_bucket(part, path).await?;
                 Ok(None)
@@ -207,7 +214,7 @@ impl Shared {
         }
     }
 
-    async fn ask(&self, path: &Path, mut options: GetOptions) -> Result<GetResult, Refused> {
+    async fn ask(&self, path: &Path, mut options: GetOptions) -> Result<Answered, Refused> {
         let seen = Seen::default();
         options.extensions.insert(seen.clone());
         let begun = Instant::now();
@@ -217,7 +224,7 @@ impl Shared {
                     self.speed.note_response(begun.elapsed());
                 }
                 self.exists.store(true, Ordering::Relaxed);
-                Ok(got)
+                Ok(Answered { got, seen })
             }
             Err(error) => Err(Refused { error, seen }),
         }

@@ -247,7 +247,7 @@ fn errors_describe_what_the_server_did_wrong() {
         (
             "forbidden",
             Reply::error(403, "AccessDenied"),
-            "AccessDenied: so AccessDenied; S3 also answers this for a missing key",
+            "AccessDenied: so AccessDenied (attempt 1); S3 also answers this for a missing key",
         ),
         ("unauthorized", Reply::new(401, "who?"), "who?"),
         ("a method", Reply::new(405, ""), "405"),
@@ -263,6 +263,7 @@ fn errors_describe_what_the_server_did_wrong() {
         let store = opened(&server.url()).unwrap();
         let error = refused(get_value(&*store, &key("v"), 100));
         assert!(error.contains(said) && error.contains(&server.url()), "{name}: {error}");
+        assert!(error.contains("/v") && error.contains("(attempt "), "{name}: {error}");
         let many: Vec<_> = store.get_many(vec![Request::new(key("v"), ByteRange::Full, 100)], 1).collect();
         assert!(many.len() == 1 && many[0].1.is_err(), "{name}: {many:?}");
         if name != "cut off" && name != "no length" {

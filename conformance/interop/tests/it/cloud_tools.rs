@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -262,4 +262,119 @@ fn a_service_account_of_google_is_read_from_its_file() {
     command.args(["tree", &format!("gs://{BUCKET}/data.zarr")]).env("GOOGLE_SERVICE_ACCOUNT", &file);
     let (is_done, text) = said(&mut command);
     assert!(is_done, "{text}");
+}
+
+/// Returns `zarrctl tree` of a hierarchy, without credentials of this machine.
+fn tree_without_credentials(description: &str, home: &std::path::Path) -> Command {
+    let mut command = Command::new(zarrctl());
+    command.args(["tree", description]).env("HOME", home);
+    for (name, _) in std::env::vars() {
+        if ["GOOGLE_", "GCE_", "AZURE_", "IDENTITY_"].iter().any(|prefix| name.starts_with(prefix)) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// `zarrctl` asks the metadata service of a machine of Google for a token of the machine's account.
+#[test]
+fn the_account_of_a_google_machine_signs_requests() {
+    let faults = |asked: &Request| {
+        (asked.header("authorization") != Some("Bearer machine")).then_some(Fault::Refuse(403))
+    };
+    let server = Server::start(Options::in_memory().with_faults(faults)).unwrap();
+    server.put("data.zarr/zarr.json", GROUP).unwrap();
+    let (metadata, lines) = answering(|_| {
+        r#"{"access_token": "machine", "expires_in": 3600, "token_type": "Bearer"}"#.to_owned()
+    });
+    let endpoint = server.endpoint();
+    let description =
+        format!(r#"{{"type": "gs", "url": "gs://{BUCKET}/data.zarr", "endpoint": "{endpoint}"}}"#);
+    let home = tempfile::tempdir().unwrap();
+    let mut command = tree_without_credentials(&description, home.path());
+    let host = metadata.strip_prefix("http://").unwrap();
+    let (is_done, text) = said(command.env("GCE_METADATA_HOST", host).env("GCE_METADATA_IP", host));
+    assert!(is_done, "{text}");
+    let line = lines.recv().unwrap();
+    assert!(line.starts_with("GET /computeMetadata/v1/instance/service-accounts/default/token"), "{line}");
+}
+
+/// Starts a server that stands in for a container of Azure, and for the services that issue its tokens. Returns its URL
+/// and a receiver of the requests for tokens: the first line, and the body.
+fn azure() -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (send, receive) = channel();
+    thread::spawn(move || {
+        listener.incoming().try_for_each(|client| azure_answer(&client.unwrap(), &send));
+    });
+    (url, receive)
+}
+
+fn azure_answer(client: &TcpStream, tokens: &Sender<String>) -> Option<()> {
+    const LISTING: &str =
+        "<?xml version=\"1.0\"?><EnumerationResults><Blobs/><NextMarker/></EnumerationResults>";
+    const TOKEN: &str = r#"{"access_token": "issued", "expires_in": 3600, "expires_on": "4102444800",
+        "token_type": "Bearer"}"#;
+    let mut reader = BufReader::new(client);
+    let mut head = Vec::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).is_err() || line.trim().is_empty() {
+            break;
+        }
+        head.push(line.trim_end().to_ascii_lowercase());
+    }
+    let header = |name: &str| head.iter().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    let mut body = vec![0; header("content-length: ").parse().unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    let first = head.first().cloned().unwrap_or_default();
+    let path = first.split(' ').nth(1).unwrap_or_default();
+    let (status, answer) = if path.contains("/oauth2/") {
+        tokens.send(format!("{first} {}", String::from_utf8_lossy(&body))).ok()?;
+        (200, TOKEN)
+    } else if header("authorization: ") != "bearer issued" {
+        (403, "")
+    } else if path.contains("comp=list") {
+        (200, LISTING)
+    } else if path.ends_with("/data.zarr/zarr.json") {
+        (200, GROUP)
+    } else {
+        (404, "")
+    };
+    let size = answer.len();
+    let text = format!(
+        "HTTP/1.1 {status} X\r\ncontent-length: {size}\r\nconnection: close\r\netag: \"e\"\r\n\
+         last-modified: Tue, 01 Oct 2024 12:00:00 GMT\r\n\r\n{answer}"
+    );
+    let mut client = client;
+    let _written = client.write_all(text.as_bytes());
+    Some(())
+}
+
+/// `zarrctl` asks the service of identities of an Azure machine, or the login service with the secret of a client.
+#[test]
+fn identities_of_azure_sign_requests() {
+    for is_managed in [true, false] {
+        let (url, tokens) = azure();
+        let description = format!(
+            r#"{{"type": "az", "url": "az://{BUCKET}/data.zarr", "account": "me", "endpoint": "{url}"}}"#
+        );
+        let home = tempfile::tempdir().unwrap();
+        let mut command = tree_without_credentials(&description, home.path());
+        if is_managed {
+            command.env("IDENTITY_ENDPOINT", format!("{url}/metadata/identity/oauth2/token"));
+        } else {
+            command.env("AZURE_TENANT_ID", "tenant").env("AZURE_CLIENT_ID", "client");
+            command.env("AZURE_CLIENT_SECRET", "secret").env("AZURE_AUTHORITY_HOST", &url);
+        }
+        let (is_done, text) = said(&mut command);
+        assert!(is_done, "{is_managed}: {text}");
+        let asked = tokens.recv().unwrap();
+        let expected: &[&str] = match is_managed {
+            true => &["get /metadata/identity/oauth2/token?", "resource=https%3a%2f%2fstorage.azure.com"],
+            false => &["post /tenant/oauth2/v2.0/token", "client_id=client", "client_secret=secret"],
+        };
+        assert!(expected.iter().all(|part| asked.contains(part)), "{asked}");
+    }
 }

@@ -4,10 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use zarr_spec::store::get_value;
+use zarr_loopback::{Fault, Options, Request, Server as S3};
+use zarr_spec::store::{Condition, get_value};
 
 use super::server::{Reply, Server, value};
-use super::{described, key, opened, refused, requests};
+use super::{bucket, described, key, opened, refused, requests};
+
+/// Checks that an error names the host, the key and the attempt, and contains these texts.
+#[track_caller]
+fn names(error: &str, url: &str, key: &str, attempt: usize, parts: &[&str]) {
+    let host = url.strip_prefix("http://").unwrap();
+    let attempt = format!("attempt {attempt})");
+    for part in [host, key, &attempt].iter().chain(parts) {
+        assert!(error.contains(part), "`{part}` is not in: {error}");
+    }
+}
 
 #[test]
 fn failed_requests_are_repeated() {
@@ -57,7 +68,7 @@ fn the_pause_that_the_server_requests_is_observed() {
 fn a_pause_that_is_longer_than_the_retries_is_an_error() {
     let server = Server::start(|_| Reply::new(503, "").with("retry-after", "120"));
     let error = refused(get_value(&*opened(&server.url()).unwrap(), &key("v"), 1));
-    assert!(error.contains("answers 503 and asks for a pause of 120 seconds"), "{error}");
+    names(&error, &server.url(), "/v", 1, &["answers 503 and asks for a pause of 120 seconds"]);
     assert_eq!(server.take().len(), 1);
 }
 
@@ -77,7 +88,7 @@ fn five_redirects_are_followed_and_the_sixth_is_an_error() {
     assert_eq!(server.take().len(), 6);
     let circle = Server::start(|_| Reply::new(307, "").with("location", "/"));
     let error = refused(get_value(&*opened(&circle.url()).unwrap(), &key("0"), 5));
-    assert!(error.contains("redirects more than 5 times"), "{error}");
+    names(&error, &circle.url(), "/0", 1, &["redirects more than 5 times"]);
     assert_eq!(circle.take().len(), 6);
 }
 
@@ -123,9 +134,7 @@ fn a_server_that_always_fails_is_an_error_after_the_deadline() {
         assert!((2..=20).contains(&attempts), "{status}: {attempts}");
         // The error has the host, the key and the number of attempts.
         let retries = format!("after {} retries", attempts - 1);
-        for part in [&*server.url(), "a/v", &retries, &status.to_string()] {
-            assert!(error.contains(part), "`{part}` is not in: {error}");
-        }
+        names(&error, &server.url(), "a/v", attempts, &[&retries, &status.to_string()]);
     }
 }
 
@@ -163,7 +172,8 @@ fn an_endless_answer_ends_with_an_error() {
     };
     let server = Server::start(endless(403));
     let error = refused(get_value(&*impatient(&server), &key("v"), 100));
-    assert!(error.contains("403") && error.len() < 2000, "{} bytes: {error:.500}", error.len());
+    names(&error, &server.url(), "/v", 1, &["403"]);
+    assert!(error.len() < 2000, "{} bytes: {error:.500}", error.len());
     let listing = Server::start(endless(200));
     let url = listing.url();
     let endpoint = url.as_str();
@@ -172,6 +182,100 @@ fn an_endless_answer_ends_with_an_error() {
     });
     let error = refused(described(&description).unwrap().list());
     assert!(error.contains("bytes") && error.contains("s3://b"), "{error}");
+}
+
+/// The server sends chunks of a value without declaring its length, and never ends.
+#[test]
+fn an_endless_value_in_chunks_ends_with_an_error() {
+    let server = Server::start(|_| Reply {
+        endless: true,
+        ..Reply::new(200, "").with("transfer-encoding", "chunked").with("etag", "\"e\"")
+    });
+    let begun = Instant::now();
+    let error = refused(get_value(&*impatient(&server), &key("v"), 1 << 20));
+    assert!(error.contains("/v"), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+}
+
+/// The bytes behind the declared end are not part of the value, and the next request does not read them.
+#[test]
+fn a_body_that_is_longer_than_declared_is_cut_off() {
+    let server = Server::start(|asked| {
+        let mut reply = value(asked, b"0123456789");
+        reply.headers.push(("content-length", reply.body.len().to_string()));
+        reply.body.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nbad");
+        reply
+    });
+    let store = opened(&server.url()).unwrap();
+    for _ in 0..3 {
+        assert_eq!(get_value(&*store, &key("v"), 100).unwrap().unwrap(), b"0123456789"[..]);
+    }
+}
+
+/// Starts a server of S3 that refuses this number of writes before it accepts one.
+fn storm(status: u16, refusals: usize) -> S3 {
+    let count = AtomicUsize::new(0);
+    let faults = move |asked: &Request| {
+        let is_refused = asked.method == "PUT" && count.fetch_add(1, Ordering::Relaxed) < refusals;
+        is_refused.then_some(Fault::Refuse(status))
+    };
+    S3::start(Options::in_memory().with_faults(faults).logged()).unwrap()
+}
+
+#[test]
+fn writes_succeed_after_a_storm_of_refusals() {
+    for status in [429, 503] {
+        let server = storm(status, 20);
+        let store = bucket(&server, "");
+        std::thread::scope(|scope| {
+            for number in 0..16 {
+                let store = &store;
+                scope.spawn(move || store.set(&key(&format!("k{number}")), b"v".into()).unwrap());
+            }
+        });
+        assert_eq!(server.values().unwrap().len(), 16, "{status}");
+        let attempts = server.take_log().len();
+        assert_eq!(attempts, 16 + 20, "{status}");
+    }
+}
+
+#[test]
+fn a_storm_without_an_end_is_an_error_and_writes_nothing() {
+    for (status, code) in [(429, "TooManyRequests"), (503, "SlowDown")] {
+        let server = storm(status, usize::MAX);
+        let endpoint = server.endpoint();
+        let description = zarr_spec::json!({
+            "type": "s3", "url": "s3://bench/", "endpoint": endpoint, "anonymous": true, "retry-seconds": 1,
+        });
+        let store = described(&description).unwrap();
+        let error = refused(store.set(&key("a/k"), b"v".into()));
+        let attempts = server.take_log().len();
+        names(&error, server.endpoint(), "a/k", attempts, &[code]);
+        assert!(server.values().unwrap().is_empty());
+        let error = refused(store.set_if(&key("a/k"), b"v".into(), &Condition::Missing));
+        assert!(error.contains(code) && error.contains("attempt "), "{error}");
+        assert!(server.values().unwrap().is_empty());
+    }
+}
+
+/// S3 answers `409 ConditionalRequestConflict` if another request changes the object at the same time. The write is made
+/// again, and succeeds or meets its condition.
+#[test]
+fn a_conditional_write_is_repeated_after_a_conflict_with_another_request() {
+    for refusals in [1, 3] {
+        let count = AtomicUsize::new(0);
+        let faults = move |asked: &Request| {
+            let is_refused = asked.method == "PUT"
+                && asked.path.ends_with("/k")
+                && count.fetch_add(1, Ordering::Relaxed) < refusals;
+            is_refused.then_some(Fault::Refuse(409))
+        };
+        let server = S3::start(Options::in_memory().with_faults(faults).logged()).unwrap();
+        let store = bucket(&server, "");
+        assert!(!store.set_if(&key("k"), b"v".into(), &Condition::Missing).unwrap().is_conflict());
+        assert_eq!(server.values().unwrap()["k"], b"v");
+        assert!(store.set_if(&key("k"), b"w".into(), &Condition::Missing).unwrap().is_conflict());
+    }
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub(crate) struct Reply {
     pub(crate) cut: Option<usize>,
     /// How long to wait before the response.
     pub(crate) wait: Duration,
+    /// Whether to send chunks after the headers until the connection is closed.
+    pub(crate) endless: bool,
 }
 
 impl Reply {
@@ -164,7 +166,7 @@ fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
 /// Writes a response. Returns whether the connection stays open.
 fn write(stream: &mut TcpStream, request: &Asked, reply: &Reply) -> bool {
     let mut head = format!("HTTP/1.1 {} X\r\n", reply.status);
-    if reply.headers.iter().all(|(name, _)| *name != "content-length") {
+    if !reply.endless && reply.headers.iter().all(|(name, _)| *name != "content-length") {
         head.push_str(&format!("content-length: {}\r\n", reply.body.len()));
     }
     for (name, value) in &reply.headers {
@@ -174,7 +176,11 @@ fn write(stream: &mut TcpStream, request: &Asked, reply: &Reply) -> bool {
     let body = if request.method == "HEAD" { &[][..] } else { &reply.body };
     // Written in one call: otherwise the second part waits for the acknowledgement of the first.
     let whole = [head.as_bytes(), &body[..reply.cut.unwrap_or(body.len()).min(body.len())]].concat();
-    stream.write_all(&whole).is_ok() && reply.cut.is_none()
+    let mut is_open = stream.write_all(&whole).is_ok() && reply.cut.is_none();
+    while reply.endless && is_open {
+        is_open = stream.write_all(b"10\r\n0123456789abcdef\r\n").is_ok();
+    }
+    is_open
 }
 
 /// Returns the response to a request for `value`, or for a range of it.

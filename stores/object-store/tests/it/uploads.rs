@@ -1,9 +1,12 @@
 //! Large values, and long listings.
 
+use std::process::Command;
+
 use zarr_loopback::{Fault, Options, Request, Server as S3};
 use zarr_spec::Prefix;
+use zarr_spec::store::Condition;
 
-use super::{bucket, key, refused};
+use super::{bucket, described, key, refused};
 
 /// The minimum size of a value that is uploaded in parts.
 const LARGE: usize = 64 << 20;
@@ -33,9 +36,46 @@ fn a_failed_upload_changes_nothing_and_is_aborted() {
     server.put("large", "old").unwrap();
     let store = bucket(&server, "");
     let error = refused(store.set(&key("large"), (&value(LARGE)).into()));
-    assert!(error.contains("writing `s3://bench/large`") && error.contains("403"), "{error}");
+    let host = server.endpoint().strip_prefix("http://").unwrap().to_owned();
+    for part in ["writing `s3://bench/large`", "403", &host, "attempt 1)"] {
+        assert!(error.contains(part), "`{part}` is not in: {error}");
+    }
     assert_eq!(server.values().unwrap()["large"], b"old");
     assert!(server.take_log().iter().any(|one| one.method == "DELETE" && one.asked("uploadId").is_some()));
+}
+
+/// Each signed request that stores bytes has a checksum, which the service compares. The variable is that of the tools of
+/// the service.
+#[test]
+fn signed_uploads_have_checksums_unless_the_environment_turns_them_off() {
+    const SETTING: &str = "AWS_REQUEST_CHECKSUM_CALCULATION";
+    const NAME: &str = "uploads::signed_uploads_have_checksums_unless_the_environment_turns_them_off";
+    let Ok(setting) = std::env::var(SETTING) else {
+        for setting in ["when_supported", "when_required"] {
+            let mut again = Command::new(std::env::current_exe().unwrap());
+            again.args([NAME, "--exact", "--nocapture"]).env(SETTING, setting);
+            let ended = again.env("AWS_ACCESS_KEY_ID", "id").env("AWS_SECRET_ACCESS_KEY", "secret").output();
+            let text = String::from_utf8_lossy(&ended.unwrap().stdout).into_owned();
+            assert!(text.contains("1 passed"), "{setting}: {text}");
+        }
+        return;
+    };
+    let server = S3::start(Options::in_memory().logged()).unwrap();
+    let endpoint = server.endpoint();
+    let description = zarr_spec::json!({"type": "s3", "url": "s3://bench/", "endpoint": endpoint});
+    let store = described(&description).unwrap();
+    let large = value(LARGE);
+    store.set(&key("large"), (&large).into()).unwrap();
+    store.set(&key("small"), b"v".into()).unwrap();
+    assert!(!store.set_if(&key("new"), b"v".into(), &Condition::Missing).unwrap().is_conflict());
+    let log = server.take_log();
+    let puts: Vec<_> = log.iter().filter(|one| one.method == "PUT").collect();
+    assert_eq!(puts.iter().filter(|one| one.asked("partNumber").is_some()).count(), 4);
+    for one in puts {
+        let has_checksum = one.header("x-amz-checksum-sha256").is_some();
+        assert_eq!(has_checksum, setting == "when_supported", "{one:?}");
+    }
+    assert!(server.values().unwrap()["large"] == large);
 }
 
 #[test]
