@@ -14,6 +14,8 @@ mod bench;
 mod change;
 #[path = "it/completions.rs"]
 mod completions;
+#[path = "it/conditions.rs"]
+mod conditions;
 #[path = "it/conformance.rs"]
 mod conformance;
 #[path = "it/converting.rs"]
