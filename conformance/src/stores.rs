@@ -11,6 +11,7 @@ use zarr_spec::host::registry::ExtensionPoint;
 use zarr_spec::store::{Store, StoreError};
 
 pub use minimal::MinimalStore;
+pub use reopening::check_reopened;
 
 pub mod around;
 mod conditions;
@@ -18,6 +19,7 @@ mod minimal;
 mod nodes;
 mod reading;
 mod removing;
+mod reopening;
 mod trial;
 mod under_load;
 mod writing;

@@ -1,11 +1,15 @@
 //! The rules for stores, checked with a store that implements only the required methods and with faulty stores.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use zarr_conformance::stores::{MinimalStore, check_rules, check_store, cited_rows, rule_names};
+use zarr_conformance::stores::{
+    MinimalStore, check_reopened, check_rules, check_store, cited_rows, rule_names,
+};
 use zarr_spec::store::{
     Capabilities, Condition, ConditionalWrite, Contents, Directory, GetOptions, GetResult, Keys, Payload,
-    ReadHints, Request, Responses, Store, StoreError, StoreLock, Version,
+    ReadHints, Request, Responses, Store, StoreError, StoreLock, Version, get_value,
 };
 use zarr_spec::{ByteRange, Key, Output, Prefix};
 
@@ -325,4 +329,95 @@ impl Store for Faulty {
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
         self.store.size(&self.key(key))
     }
+}
+
+/// Copies the values of `from` to `to`, and removes all others.
+fn copy(from: &dyn Store, to: &dyn Store) {
+    to.erase_prefix(&Prefix::root()).unwrap();
+    for key in from.list().unwrap() {
+        let value = get_value(from, &key, 1 << 20).unwrap().unwrap();
+        to.set(&key, Payload::from(&value[..])).unwrap();
+    }
+}
+
+/// A store that collects changes in memory until they are committed to a disk.
+#[derive(Debug)]
+struct Collecting {
+    disk: Arc<MinimalStore>,
+    memory: MinimalStore,
+    commits: AtomicUsize,
+    /// The number of commits that reach the disk.
+    kept: usize,
+}
+
+impl Collecting {
+    fn open(disk: &Arc<MinimalStore>, kept: usize) -> Self {
+        let memory = MinimalStore::new(ALL);
+        copy(&**disk, &memory);
+        Self { disk: Arc::clone(disk), memory, commits: AtomicUsize::new(0), kept }
+    }
+}
+
+impl Drop for Collecting {
+    fn drop(&mut self) {
+        self.commit().unwrap();
+    }
+}
+
+impl Store for Collecting {
+    fn location(&self) -> String {
+        "collecting:".to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        ALL
+    }
+
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        self.memory.get(key, options, to)
+    }
+
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+        self.memory.set(key, value)
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.memory.erase(key)
+    }
+
+    fn commit(&self) -> Result<(), StoreError> {
+        if self.commits.fetch_add(1, Ordering::SeqCst) < self.kept {
+            copy(&self.memory, &*self.disk);
+        }
+        Ok(())
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        self.memory.list_prefix(prefix)
+    }
+}
+
+#[test]
+fn a_store_that_loses_a_finished_commit_is_found_when_it_is_opened_again() {
+    let verdict = |kept: usize| {
+        let disk = Arc::new(MinimalStore::new(ALL));
+        check_reopened(&|| Ok(Arc::new(Collecting::open(&disk, kept))))
+    };
+    assert_eq!(verdict(usize::MAX), Ok(()));
+    for kept in 0..2 {
+        assert!(verdict(kept).unwrap_err().starts_with("value of `a`"), "{kept}");
+    }
+    // The first store is committed twice and when it is dropped.
+    let opened = AtomicUsize::new(0);
+    let disk = Arc::new(MinimalStore::new(ALL));
+    let loses_drops = check_reopened(&|| {
+        let kept = if opened.fetch_add(1, Ordering::SeqCst) == 1 { 0 } else { usize::MAX };
+        Ok(Arc::new(Collecting::open(&disk, kept)))
+    });
+    assert!(loses_drops.unwrap_err().starts_with("value of `e`"));
 }

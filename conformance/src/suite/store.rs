@@ -12,18 +12,30 @@ use zarr_spec::{About, Example, Format, Identifiers, Invalid, Key, Reading, Regi
 
 use super::tried::{OnTrial, RuleOf, suite, text, value};
 use super::{Cases, Level, Rule, Subject, Suite, Trial};
-use crate::stores::{StoreRule, hold, rules, with_any_keys};
+use crate::stores::{Needs, StoreRule, check_reopened, hold, rules, with_any_keys};
 
-const RULES: &[RuleOf<StoreOnTrial>] = &[(
-    Rule {
-        id: "store-locations",
-        level: Level::L2,
-        sentence: "Empty and malformed URLs and steps are opened or refused, and never cause a panic.",
-        source: "`zarr_spec::store::OpenStore`",
-        since: "0.1",
-    },
-    locations,
-)];
+const RULES: &[RuleOf<StoreOnTrial>] = &[
+    (
+        Rule {
+            id: "store-locations",
+            level: Level::L2,
+            sentence: "Empty and malformed URLs and steps are opened or refused, and never cause a panic.",
+            source: "`zarr_spec::store::OpenStore`",
+            since: "0.1",
+        },
+        locations,
+    ),
+    (
+        Rule {
+            id: "store-reopened",
+            level: Level::L1,
+            sentence: "A store that is opened again has all finished changes and commits.",
+            source: "`zarr_spec::store::Store::commit`",
+            since: "0.1",
+        },
+        reopened,
+    ),
+];
 
 /// Files that relative paths in examples can refer to, for read-only stores: an archive without entries, and
 /// references.
@@ -102,6 +114,10 @@ impl OnTrial for StoreOnTrial {
 impl StoreOnTrial {
     /// Opens a described store in a new folder.
     fn open(&self, description: &Value) -> Result<Arc<dyn Store>, String> {
+        self.open_in(&self.new_folder()?, description)
+    }
+
+    fn new_folder(&self) -> Result<PathBuf, String> {
         let folder = self.folder.as_ref().ok_or("a folder for temporary files could not be created")?;
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let folder = folder.path().join(number.to_string());
@@ -110,8 +126,12 @@ impl StoreOnTrial {
         for (name, contents) in THERE {
             fs::write(folder.join(name), contents).map_err(text)?;
         }
-        let described = within(&folder, description);
-        open_described(&self.registry, &described).map_err(text)
+        Ok(folder)
+    }
+
+    /// Opens a described store in this folder.
+    fn open_in(&self, folder: &PathBuf, description: &Value) -> Result<Arc<dyn Store>, String> {
+        open_described(&self.registry, &within(folder, description)).map_err(text)
     }
 
     fn hold(&self, rule: &'static StoreRule, cases: &mut Cases) {
@@ -146,6 +166,25 @@ fn within(folder: &PathBuf, description: &Value) -> Value {
             Value::Object(members.collect())
         }
         other => other.clone(),
+    }
+}
+
+/// Only examples with a path are stored in files.
+fn reopened(on_trial: &StoreOnTrial, cases: &mut Cases) {
+    for example in on_trial.plugin.about.examples {
+        let Ok(entry) = value(example.document) else { continue };
+        let Ok(folder) = on_trial.new_folder() else { continue };
+        let open = || on_trial.open_in(&folder, &entry).map(with_any_keys);
+        let Ok(store) = open() else { continue };
+        match Needs::Values.lacking(&*store) {
+            _ if is_elsewhere(&store.location()) => cases.skip("a store on another machine"),
+            Some(quality) => cases.skip(format!("a store that is not {quality}")),
+            None if within(&folder, &entry) == entry => cases.skip("a store that is not in files"),
+            None => {
+                drop(store);
+                cases.check(example.document, check_reopened(&open));
+            }
+        }
     }
 }
 
