@@ -56,6 +56,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("links of documents", documents::links),
     ("excerpts in documents", documents::excerpts),
     ("length of paragraphs", documents::paragraphs),
+    ("tests of guarantees", documents::tests),
     ("pages of our URIs", spec_pages::uris),
     ("prefix of our URIs", own_uris::check),
     ("versions in the root manifest only", manifests::versions),

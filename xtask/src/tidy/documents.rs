@@ -1,5 +1,6 @@
 //! Documents for people: their links lead to files and headings, and their excerpts are in the code.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +41,38 @@ pub(super) fn excerpts(workspace: &Workspace) -> Result<Vec<Finding>, String> {
         }
     }
     Ok(findings)
+}
+
+/// The page that names the tests of what it states.
+const PROMISES: &str = "docs/promises.md";
+
+/// Checks that the tests that the page of guarantees names exist.
+pub(super) fn tests(workspace: &Workspace) -> Result<Vec<Finding>, String> {
+    if !workspace.root.join(PROMISES).exists() {
+        return Ok(Vec::new());
+    }
+    let text = prose(&workspace.read(Path::new(PROMISES))?);
+    let mut named = test_names(&text);
+    for file in workspace.project_files()? {
+        let Some(keyword) = file.extension().and_then(|kind| match kind.to_str()? {
+            "rs" => Some("fn"),
+            "py" => Some("def"),
+            _ => None,
+        }) else {
+            continue;
+        };
+        let code = workspace.read(&file)?;
+        named.retain(|name| !code.contains(&format!("{keyword} {name}(")));
+    }
+    let missing = |name: &&str| Finding::error(PROMISES, format!("there is no test `{name}`"));
+    Ok(named.iter().map(missing).collect())
+}
+
+/// Returns the names of tests in a text: they are sentences, which no other names in code are.
+fn test_names(text: &str) -> BTreeSet<&str> {
+    let is_letter = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'_';
+    let is_test = |name: &&str| name.bytes().all(is_letter) && name.matches('_').count() >= 3;
+    text.split('`').skip(1).step_by(2).filter(is_test).collect()
 }
 
 /// Checks that paragraphs and items of lists are short, in the documents at the root, in `docs` and in `python`.
@@ -187,6 +220,19 @@ mod tests {
         assert_eq!(found(&format!("# A heading\n{words}\n\n- {words}\n- more\n1. {words}\n")), 0);
         assert_eq!(found(&format!("{words}[a link](to/a file/with many parts)\n")), 1);
         assert_eq!(found(&format!("```\n{words}more\n```\n| {words}more |\n")), 0);
+    }
+
+    #[test]
+    fn the_tests_of_guarantees_exist() {
+        let page =
+            "`nothing_is_ever_lost` and `all_of_it_stays`, `set_if`, `test_it_is_all_there`, `a::b_c_d_e`\n";
+        let tree = Tree::new(&[
+            ("docs/promises.md", page),
+            ("tests/it.rs", "#[test]\nfn nothing_is_ever_lost() {}\n"),
+            ("tests/test_it.py", "def test_it_is_all_there() -> None:\n"),
+        ]);
+        let found: Vec<_> = tests(&tree.load()).unwrap().into_iter().map(|finding| finding.message).collect();
+        assert_eq!(found, ["there is no test `all_of_it_stays`"]);
     }
 
     #[test]
