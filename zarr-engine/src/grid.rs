@@ -49,15 +49,17 @@ pub(crate) struct Extent {
     pub(crate) end: u64,
     /// The number of elements of the chunk that lie before the array.
     pub(crate) before: u64,
+    /// The number of stored elements, including those before the array and padding.
+    pub(crate) length: u64,
 }
 
 impl Extent {
     /// A placeholder without elements.
-    pub(crate) const EMPTY: Self = Self { start: 0, end: 0, before: 0 };
+    pub(crate) const EMPTY: Self = Self { start: 0, end: 0, before: 0, length: 0 };
 
-    /// Returns the number of elements of the chunk, including those before the array.
-    pub(crate) fn length(&self) -> u64 {
-        (self.end - self.start).saturating_add(self.before)
+    /// Returns the number of stored elements that follow those of the chunk and are not part of the array.
+    pub(crate) fn padding(&self) -> u64 {
+        self.length - self.before - (self.end - self.start)
     }
 
     /// Returns the number of elements that lie inside of an array of `whole` elements.
@@ -107,7 +109,8 @@ impl Even {
             return Err(GridError::OutOfBounds(format!("chunk {chunk} of {length} elements ends past 2^64")));
         };
         let before = if chunk == 0 { self.before } else { 0 };
-        Ok(Extent { start: start.saturating_sub(self.before), end: end - self.before, before })
+        let start = start.saturating_sub(self.before);
+        Ok(Extent { start, end: end - self.before, before, length: self.length })
     }
 
     /// Returns the number of chunks; `None` if it overflows or if a whole chunk lies before the array.
@@ -193,6 +196,13 @@ impl Grid {
             if range != (start..end) {
                 let what =
                     format_args!("chunk {chunk} is {range:?}, but by `chunk_shape` it is {start}..{end}");
+                return Err(self.contradiction(dimension, what));
+            }
+            let padding = self.grid.padding(dimension, chunk)?;
+            if padding > 0 {
+                let what = format_args!(
+                    "chunk {chunk} has a padding of {padding}, but by `chunk_shape` it has none"
+                );
                 return Err(self.contradiction(dimension, what));
             }
         }
@@ -291,17 +301,17 @@ impl UnevenAxis<'_> {
         let dimension = self.dimension;
         let Range { start, end } = grid.chunk_range(dimension, number)?;
         let before = grid.before_array(dimension, number);
+        let padding = grid.padding(dimension, number)?;
         let largest = grid.largest_chunk[dimension];
         let length = end.checked_sub(start).filter(|length| *length > 0);
-        let length = length.and_then(|length| length.checked_add(before));
-        if length.is_none_or(|length| length > largest) || (before > 0 && start > 0) {
-            let what = format_args!(
-                "chunk {number} is {start}..{end} with {before} elements before the array, and the largest chunk has \
-                 {largest}"
-            );
-            return Err(self.contradiction(what));
+        let length = length.and_then(|length| length.checked_add(before)?.checked_add(padding));
+        match length.filter(|length| *length <= largest && (before == 0 || start == 0)) {
+            Some(length) => Ok(AxisChunk { number, extent: Extent { start, end, before, length } }),
+            None => Err(self.contradiction(format_args!(
+                "chunk {number} is {start}..{end} with {before} elements before the array and a padding of {padding}, \
+                 and the largest chunk has {largest}"
+            ))),
         }
-        Ok(AxisChunk { number, extent: Extent { start, end, before } })
     }
 
     pub(crate) fn not_neighbours(&self, a: AxisChunk, b: AxisChunk) -> GridError {

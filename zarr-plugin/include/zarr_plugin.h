@@ -28,7 +28,7 @@ extern "C" {
  * contains it. */
 #define ZARR_ABI_MAJOR 2
 /* The minor version changes when something is added. */
-#define ZARR_ABI_MINOR 2
+#define ZARR_ABI_MINOR 3
 /* Status: the call succeeded. */
 #define ZARR_OK 0
 /* Status: the configuration or the request is invalid. */
@@ -371,7 +371,8 @@ struct zarr_codec_instance {
      * there may be "big", or a list with true for each unit that is big endian. For ZARR_FORM_SHARD:
      * `{"inner_shape": [2, 3], "index_at_start": false}`. */
     zarr_buf value;
-    /* The functions of the codec. NULL: the codec has the functions of the vtable whose `create` made it. */
+    /* The functions of the codec. NULL: the codec has the functions of the vtable whose `create` made it. If
+     * `encode` of this vtable is NULL, the codec only decodes chunks like the one that it was created for. */
     const zarr_codec_vtable *vtable;
     /* For ZARR_FORM_ARRAY_TO_BYTES: 1 if the codec has `subset_ranges` and `decode_subset`. */
     uint32_t decodes_subsets;
@@ -505,6 +506,10 @@ struct zarr_chunk_grid_vtable {
      * dimension (earlier if it is negative), so that every chunk keeps its elements. `configuration_json`
      * stays empty if there is no such configuration. NULL: there is never such a configuration. */
     int32_t (*moved)(const void *self, const int64_t *start, size_t rank, zarr_buf *configuration_json, zarr_buf *err);
+    /* Since 2.3. Returns the number of elements that are stored after those of a chunk along a dimension and
+     * are not part of the array. They count in `largest_chunk`, and a grid with `chunk_shape` has none.
+     * NULL: there are none. */
+    int32_t (*padding)(const void *self, size_t dimension, uint64_t chunk, uint64_t *padding, zarr_buf *err);
 };
 
 /* A chunk key encoding. */

@@ -48,7 +48,7 @@ abi_numbers! {
     /// The major version changes when an existing part of the ABI changes. The name of the exported symbol contains it.
     ABI_MAJOR: u16 = 2;
     /// The minor version changes when something is added.
-    ABI_MINOR: u16 = 2;
+    ABI_MINOR: u16 = 3;
 
     /// Status: the call succeeded.
     OK: i32 = 0;

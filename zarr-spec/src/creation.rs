@@ -142,9 +142,8 @@ impl<'a> Creation<'a> {
     ///
     /// # Errors
     ///
-    /// For an unknown or missing member, and a value of the wrong kind. The message contains the member, the
-    /// value and the expectation. In v2, unknown members are ignored with a warning, except in strict mode
-    /// (V2-PIPE-07).
+    /// For an unknown or missing member, and a value of the wrong kind. The message contains the member, the value and
+    /// the expectation. In v2, unknown members are ignored with a warning, except in strict mode (V2-PIPE-07).
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Invalid> {
         let empty = Value::Object(zarr_json::Object::new());
         let configuration = if self.configuration.is_null() { &empty } else { self.configuration };

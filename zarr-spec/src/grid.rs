@@ -36,9 +36,8 @@ pub trait ChunkGrid: Debug + Send + Sync {
 
     /// Returns the elements of chunk `chunk` along `dimension`.
     ///
-    /// The last chunk may extend past the array: the range is not clipped, and elements outside of the array
-    /// have the fill value. Elements before the array are not included; [`ChunkGrid::before_array`] counts
-    /// them.
+    /// The last chunk may extend past the array: the range is not clipped, and elements outside of the array have the
+    /// fill value. Elements before the array are not included; [`ChunkGrid::before_array`] counts them.
     ///
     /// # Errors
     ///
@@ -52,10 +51,10 @@ pub trait ChunkGrid: Debug + Send + Sync {
     /// [`GridError::OutOfBounds`] if the array does not have this element.
     fn chunk_of(&self, dimension: usize, element: u64) -> Result<u64, GridError>;
 
-    /// Returns the chunk lengths, if all chunks of each dimension have the same length.
+    /// Returns the chunk lengths, if all chunks of each dimension have the same length and none has padding.
     fn chunk_shape(&self) -> Option<&[u64]>;
 
-    /// Returns the length of the largest chunk along each dimension, which determines the size of buffers.
+    /// Returns the length of the largest chunk along each dimension with all stored elements: the size of buffers.
     fn largest_chunk(&self) -> Vec<u64>;
 
     /// Returns the number of elements of chunk `chunk` along `dimension` that precede the array and have the
@@ -63,6 +62,17 @@ pub trait ChunkGrid: Debug + Send + Sync {
     fn before_array(&self, dimension: usize, chunk: u64) -> u64 {
         let _the_first_begins_with_the_array = (dimension, chunk);
         0
+    }
+
+    /// Returns the number of elements that are stored after those of chunk `chunk` along `dimension` and are not part
+    /// of the array. Readers ignore them, and a writer of a whole chunk gives them the fill value.
+    ///
+    /// # Errors
+    ///
+    /// [`GridError::OutOfBounds`] if the grid does not have this chunk. Not every grid checks this.
+    fn padding(&self, dimension: usize, chunk: u64) -> Result<u64, GridError> {
+        let _only_their_elements_are_stored = (dimension, chunk);
+        Ok(0)
     }
 
     /// Returns the index of chunk `chunk` along `dimension` in keys. It is `chunk`, unless chunks keep their
@@ -97,8 +107,7 @@ pub trait ChunkGrid: Debug + Send + Sync {
     }
 }
 
-/// Returns the elements of one chunk of `grid`, like [`ChunkGrid::chunk_range`]: not clipped at the end of the
-/// array.
+/// Returns the elements of one chunk of `grid`, like [`ChunkGrid::chunk_range`]: not clipped at the end of the array.
 ///
 /// # Errors
 ///
@@ -115,7 +124,7 @@ pub fn chunk_subset(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<ArraySu
     Ok(ArraySubset::new(ranges?))
 }
 
-/// Returns the shape of one chunk of `grid`, including elements outside of the array.
+/// Returns the shape in which one chunk of `grid` is stored, including elements outside of the array and padding.
 ///
 /// # Errors
 ///
@@ -123,7 +132,7 @@ pub fn chunk_subset(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<ArraySu
 pub fn chunk_shape(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<Vec<u64>, GridError> {
     let mut shape = chunk_subset(grid, chunk_index)?.shape();
     for (dimension, (length, &chunk)) in shape.iter_mut().zip(chunk_index).enumerate() {
-        *length += grid.before_array(dimension, chunk);
+        *length += grid.before_array(dimension, chunk) + grid.padding(dimension, chunk)?;
     }
     Ok(shape)
 }

@@ -38,9 +38,8 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// For an empty text, an empty segment, `.`, `..`, and the character NUL, which file names cannot contain.
-    /// Other control characters are allowed: a key is Unicode text (V3-STORE-01), and other programs write
-    /// them.
+    /// For an empty text, an empty segment, `.`, `..`, and the character NUL, which file names cannot contain. Other
+    /// control characters are allowed: a key is Unicode text (V3-STORE-01), and other programs write them.
     pub fn new(text: impl Into<String>) -> Result<Self, KeyError> {
         let text = text.into();
         check(&text, &text, "key")?;

@@ -199,8 +199,7 @@ fn grow<'b>(
     Ok(buffer)
 }
 
-/// Returns the new size of a buffer that needs `end` bytes. It at least doubles, so that small writes take
-/// linear time.
+/// Returns the new size of a buffer that needs `end` bytes. It at least doubles, so that small writes take linear time.
 fn grown_size(size: usize, end: usize, limit: usize) -> usize {
     end.max(size.saturating_mul(2).min(limit))
 }

@@ -226,10 +226,9 @@ pub trait Store: Debug + Send + Sync {
 
     /// Lists every key that begins with `prefix` once, in any order.
     ///
-    /// The iterator fetches keys as they are taken, in bounded memory. Dropping it ends the listing, so
-    /// taking one item is an efficient check for keys below a prefix. Keys that are set or erased during the
-    /// listing may or may not be included; all other keys are. The caller may use the store while it takes
-    /// keys.
+    /// The iterator fetches keys as they are taken, in bounded memory. Dropping it ends the listing, so taking one item
+    /// is an efficient check for keys below a prefix. Keys that are set or erased during the listing may or may not be
+    /// included; all other keys are. The caller may use the store while it takes keys.
     ///
     /// For example, `list_prefix` of `a/` includes `a/b` and `a/c/d`, but not `ab`.
     ///

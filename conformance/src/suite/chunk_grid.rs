@@ -87,6 +87,17 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
         },
         lengths,
     ),
+    (
+        Rule {
+            id: "grid-padding",
+            level: Level::L4,
+            sentence: "A chunk with its padding does not exceed the largest chunk, and a grid that declares a common chunk \
+                       shape does not have padding.",
+            source: "`ChunkGrid::padding`",
+            since: "0.1",
+        },
+        padding,
+    ),
 ];
 
 /// The number of chunks to check at either end of a dimension.
@@ -421,6 +432,32 @@ fn lengths(trial: &GridOnTrial, cases: &mut Cases) {
                 let holds = lengths.iter().all(|&length| Some(length) == given);
                 cases.holds(&used.label, holds, || {
                     format!("`chunk_shape` returns {given:?} elements along dimension {dimension}, but chunks have {lengths:?}")
+                });
+            }
+        }
+    }
+}
+
+fn padding(trial: &GridOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        let largest = used.grid.largest_chunk();
+        for (dimension, _length, chunks) in used.dimensions() {
+            for chunk in both_ends(chunks).into_iter().flatten() {
+                let Ok(range) = used.grid.chunk_range(dimension, chunk) else { continue };
+                let case = format!("{}, chunk {chunk} of dimension {dimension}", used.label);
+                let padding = match used.grid.padding(dimension, chunk) {
+                    Ok(padding) => padding,
+                    Err(error) => {
+                        cases.check(case, Err(text(error)));
+                        continue;
+                    }
+                };
+                let length = range.end.saturating_sub(range.start);
+                let length = length.saturating_add(used.grid.before_array(dimension, chunk));
+                let most = largest.get(dimension).copied().unwrap_or_default().saturating_sub(length);
+                let fits = padding == 0 || (padding <= most && used.grid.chunk_shape().is_none());
+                cases.holds(case, fits, || {
+                    format!("it has {length} elements and a padding of {padding}; `largest_chunk` returns {largest:?}")
                 });
             }
         }

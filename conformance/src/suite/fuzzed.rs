@@ -222,7 +222,10 @@ fn check_dimension(grid: &dyn ChunkGrid, dimension: usize, length: u64, entry: &
     for chunk in numbers.into_iter().filter(|chunk| *chunk < chunks) {
         // The last chunk may end past the maximum of `u64`.
         let Ok(range) = grid.chunk_range(dimension, chunk) else { continue };
-        let whole = (range.end - range.start).checked_add(grid.before_array(dimension, chunk));
+        let outside = grid
+            .padding(dimension, chunk)
+            .map(|padding| padding.checked_add(grid.before_array(dimension, chunk)));
+        let whole = outside.ok().flatten().and_then(|outside| outside.checked_add(range.end - range.start));
         assert!(range.start < range.end && range.start < length, "{entry}: chunk {chunk} is {range:?}");
         assert!(whole.is_some_and(|whole| whole <= longest), "{entry}: chunk {chunk} is {range:?}");
         assert!(chunk + 1 < chunks || length <= range.end, "{entry}: the last chunk is {range:?}");

@@ -24,6 +24,9 @@ const GRIDS: &[Wrong] = &[
     ("has-chunks-everywhere", &["grid-out-of-bounds"]),
     ("counts-in-32-bits", &["grid-huge"]),
     ("has-no-room", &["grid-lengths"]),
+    ("pads-a-common-shape", &["grid-padding"]),
+    ("pads-too-much", &["grid-padding"]),
+    ("cannot-count-its-padding", &["grid-padding"]),
     ("moves-chunks", &["grid-moved"]),
     ("cannot-tell", &["grid-moved"]),
 ];
@@ -87,6 +90,7 @@ struct Grid {
     wrong: String,
     shape: Vec<u64>,
     grid_shape: Vec<u64>,
+    common: Option<Vec<u64>>,
 }
 
 const LENGTH: u64 = 4;
@@ -103,7 +107,8 @@ fn create_grid(creation: &Creation<'_>, shape: &[u64]) -> Result<Arc<dyn ChunkGr
         return Err(Invalid::new("the array is too long").into());
     }
     let grid_shape = shape.iter().map(count).collect();
-    Ok(Arc::new(Grid { wrong, shape: shape.to_vec(), grid_shape }))
+    let common = (wrong == "pads-a-common-shape").then(|| vec![LENGTH; shape.len()]);
+    Ok(Arc::new(Grid { wrong, shape: shape.to_vec(), grid_shape, common }))
 }
 
 impl Grid {
@@ -140,7 +145,7 @@ impl ChunkGrid for Grid {
     }
 
     fn chunk_shape(&self) -> Option<&[u64]> {
-        None
+        self.common.as_deref()
     }
 
     fn largest_chunk(&self) -> Vec<u64> {
@@ -149,6 +154,15 @@ impl ChunkGrid for Grid {
             _ => LENGTH + 1,
         };
         vec![longest; self.shape.len()]
+    }
+
+    fn padding(&self, _dimension: usize, chunk: u64) -> Result<u64, GridError> {
+        match self.wrong.as_str() {
+            "pads-a-common-shape" => Ok(1),
+            "pads-too-much" => Ok(2 * (chunk % 2)),
+            "cannot-count-its-padding" => Err(GridError::OutOfBounds("unknown".to_owned())),
+            _ => Ok(0),
+        }
     }
 
     fn key_index(&self, _dimension: usize, chunk: u64) -> Result<u64, GridError> {

@@ -7,8 +7,24 @@
 //! `rectangular`, an older form, has the lists in `chunk_shape`, without repetitions. In the draft, the grid is
 //! an extension of this project.
 //!
-//! Source: `chunk-grids/rectilinear` in the Zarr extension registry; ZEP 3 for `rectangular`;
-//! `docs/spec/grids-rectilinear.md` for the draft.
+//! With the feature `encoded-chunk-shapes`, chunks of v3 may be stored at larger lengths than they have in the array.
+//! `encoded_chunk_shapes` has these lengths, in the form of `chunk_shapes` and for the same number of chunks. The
+//! elements after those of the array are padding: readers ignore them. The member is an open proposal, which may still
+//! change.
+//!
+//! The proposal leaves three questions open. This crate answers them as follows:
+//!
+//! - Codecs encode the encoded shape. Inner chunks of shards divide it.
+//! - In a chunk that is written as a whole, padding has the fill value. Otherwise it does not change.
+//! - A list in `encoded_chunk_shapes` fixes the number of chunks, also if `chunk_shapes` has one length. The array then
+//!   only grows or shrinks within its last chunk.
+//!
+//! Source: `chunk-grids/rectilinear` in the Zarr extension registry; its pull request 75 for `encoded_chunk_shapes`;
+//! ZEP 3 for `rectangular`; `docs/spec/grids-rectilinear.md` for the draft.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod axis;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,6 +32,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_spec::{Creation, Example, Format, Identifiers, Invalid, Value};
+
+use axis::{Axis, Run};
 
 zarr_spec::register!(
     ChunkGridPlugin::new(
@@ -39,6 +57,13 @@ const EXAMPLES: &[Example] = &[
             "configuration": {"kind": "inline", "chunk_shapes": [[[5, 7]], [1, [3, 3]]]}}"#,
     )
     .with_shape(&[35, 10]),
+    #[cfg(feature = "encoded-chunk-shapes")]
+    Example::v3(
+        r#"{"name": "rectilinear",
+            "configuration": {"kind": "inline", "chunk_shapes": [[[5, 2], 3, 6], 4],
+                "encoded_chunk_shapes": [[5, [8, 3]], 6]}}"#,
+    )
+    .with_shape(&[18, 10]),
     Example::draft(
         r#"{"extension": "https://zarr-kit.example/spec/grids/rectilinear/1.0", "type": "rectilinear",
             "configuration": {"kind": "inline", "chunk_shapes": [[5, 5, 15, 10], 4]}}"#,
@@ -70,16 +95,6 @@ pub struct RectilinearGrid {
     is_even: bool,
 }
 
-/// Consecutive chunks of one length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Run {
-    /// The number of the first chunk.
-    chunk: u64,
-    /// The index of the first element of the first chunk.
-    start: u64,
-    length: u64,
-}
-
 impl RectilinearGrid {
     /// Divides an array of `array_shape`, in elements per dimension.
     ///
@@ -88,27 +103,59 @@ impl RectilinearGrid {
     /// [`GridError::InvalidConfiguration`] for a wrong number of dimensions, a length or a count of 0, and
     /// lengths that do not reach the end of the array.
     pub fn new(array_shape: &[u64], lengths: &[Lengths]) -> Result<Self, GridError> {
-        if array_shape.len() != lengths.len() {
-            let chunks = lengths.len();
-            let array = array_shape.len();
-            let what = format!("lengths for {chunks} dimensions are given, but the array has {array}");
-            return Err(Invalid::new(what).into());
+        Ok(Self::divided(array_shape, lengths, None)?)
+    }
+
+    /// Divides an array like [`RectilinearGrid::new`], into chunks that are stored at the lengths `encoded`.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`RectilinearGrid::new`]; also for another number of encoded lengths, and an encoded length that is
+    /// smaller than the length of its chunk.
+    #[cfg(feature = "encoded-chunk-shapes")]
+    pub fn with_encoded(
+        array_shape: &[u64],
+        lengths: &[Lengths],
+        encoded: &[Lengths],
+    ) -> Result<Self, GridError> {
+        Ok(Self::divided(array_shape, lengths, Some(encoded))?)
+    }
+
+    fn divided(
+        array_shape: &[u64],
+        lengths: &[Lengths],
+        encoded: Option<&[Lengths]>,
+    ) -> Result<Self, Invalid> {
+        let rank = array_shape.len();
+        for (what, given) in [("lengths", Some(lengths)), ("encoded lengths", encoded)] {
+            if let Some(given) = given.map(<[Lengths]>::len).filter(|given| *given != rank) {
+                let what = format!("{what} for {given} dimensions are given, but the array has {rank}");
+                return Err(Invalid::new(what));
+            }
         }
-        let axes = array_shape.iter().zip(lengths).enumerate();
-        let axes: Result<Vec<Axis>, Invalid> = axes
-            .map(|(dimension, (&array, lengths))| {
-                Axis::new(array, lengths)
-                    .map_err(|what| Invalid::new(format!("dimension {dimension}: {what}")))
-            })
-            .collect();
-        let axes = axes?;
-        Ok(Self {
-            array_shape: array_shape.to_vec(),
-            grid_shape: axes.iter().map(|axis| axis.count).collect(),
-            largest: axes.iter().map(|axis| axis.largest).collect(),
-            is_even: axes.iter().all(|axis| axis.runs.len() <= 1),
-            runs: axes.into_iter().map(|axis| axis.runs).collect(),
-        })
+        let mut grid_shape = Vec::with_capacity(rank);
+        let mut largest = Vec::with_capacity(rank);
+        let mut runs = Vec::with_capacity(rank);
+        for (dimension, (&array, lengths)) in array_shape.iter().zip(lengths).enumerate() {
+            let axis = Axis::new(array, lengths, encoded.map(|encoded| &encoded[dimension]));
+            let axis = axis.map_err(|what| Invalid::new(format!("dimension {dimension}: {what}")))?;
+            grid_shape.push(axis.count);
+            largest.push(axis.largest);
+            runs.push(axis.runs);
+        }
+        let is_even = runs.iter().all(|runs| matches!(&runs[..], [] | [Run { padding: 0, .. }]));
+        Ok(Self { array_shape: array_shape.to_vec(), grid_shape, runs, largest, is_even })
+    }
+
+    /// Returns the run that contains a chunk.
+    fn run_of(&self, dimension: usize, chunk: u64) -> Result<Run, GridError> {
+        let count = self.grid_shape.get(dimension).copied().unwrap_or(0);
+        if chunk >= count {
+            return Err(self.no_chunk(dimension, chunk));
+        }
+        let runs = &self.runs[dimension];
+        // The first run starts with chunk 0, so the index is at least 1.
+        Ok(runs[runs.partition_point(|run| run.chunk <= chunk) - 1])
     }
 
     fn no_chunk(&self, dimension: usize, chunk: u64) -> GridError {
@@ -119,67 +166,13 @@ impl RectilinearGrid {
     }
 }
 
-/// One dimension of the grid.
-struct Axis {
-    runs: Vec<Run>,
-    count: u64,
-    largest: u64,
-}
-
-impl Axis {
-    fn new(array: u64, lengths: &Lengths) -> Result<Self, String> {
-        let every;
-        let listed = match lengths {
-            Lengths::Every(0) => return Err("a chunk has length 0".to_owned()),
-            Lengths::Every(length) => {
-                every = [(*length, array.div_ceil(*length).max(1))];
-                &every[..]
-            }
-            Lengths::Listed(listed) => listed,
-        };
-        let mut runs = Vec::<Run>::new();
-        let mut chunk = 0u64;
-        let mut end = 0u64;
-        for &(length, count) in listed {
-            if length == 0 || count == 0 {
-                return Err(format!("{count} chunks of {length} elements do not contain elements"));
-            }
-            if end < array {
-                if runs.last().is_none_or(|run| run.length != length) {
-                    runs.push(Run { chunk, start: end, length });
-                }
-                // An array ends at `u64::MAX` at most, so a larger end of the chunks may saturate.
-                end = length.checked_mul(count).and_then(|more| end.checked_add(more)).unwrap_or(u64::MAX);
-                chunk = chunk.saturating_add(count);
-            }
-        }
-        if end < array {
-            return Err(format!("the chunks end at {end}, but the array at {array}"));
-        }
-        // Without elements there are no chunks, but codecs still need a length.
-        let first = listed.first().map_or(1, |&(length, _)| length);
-        let largest = runs.iter().map(|run| run.length).max().unwrap_or(first);
-        let count = match (runs.last(), array.checked_sub(1)) {
-            (Some(run), Some(last)) => run.chunk + (last - run.start) / run.length + 1,
-            _ => 0,
-        };
-        Ok(Self { runs, count, largest })
-    }
-}
-
 impl ChunkGrid for RectilinearGrid {
     fn grid_shape(&self) -> &[u64] {
         &self.grid_shape
     }
 
     fn chunk_range(&self, dimension: usize, chunk: u64) -> Result<Range<u64>, GridError> {
-        let count = self.grid_shape.get(dimension).copied().unwrap_or(0);
-        if chunk >= count {
-            return Err(self.no_chunk(dimension, chunk));
-        }
-        let runs = &self.runs[dimension];
-        // The first run starts with chunk 0, so the index is at least 1.
-        let run = runs[runs.partition_point(|run| run.chunk <= chunk) - 1];
+        let run = self.run_of(dimension, chunk)?;
         // The chunk starts inside of the array, so only its end can overflow.
         let start = run.start + (chunk - run.chunk) * run.length;
         let end = start.checked_add(run.length).ok_or_else(|| {
@@ -208,12 +201,18 @@ impl ChunkGrid for RectilinearGrid {
     fn largest_chunk(&self) -> Vec<u64> {
         self.largest.clone()
     }
+
+    fn padding(&self, dimension: usize, chunk: u64) -> Result<u64, GridError> {
+        Ok(self.run_of(dimension, chunk)?.padding)
+    }
 }
 
 #[derive(Deserialize)]
 struct RectilinearConfiguration {
     kind: String,
     chunk_shapes: Vec<Value>,
+    #[cfg(feature = "encoded-chunk-shapes")]
+    encoded_chunk_shapes: Option<Vec<Value>>,
 }
 
 #[derive(Deserialize)]
@@ -223,18 +222,45 @@ struct RectangularConfiguration {
 
 fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> {
     check_type(creation)?;
-    let lengths: Result<Vec<Lengths>, Invalid> = if creation.identifier == RECTANGULAR {
+    if creation.identifier == RECTANGULAR {
         creation.reading.tolerate("chunk grid `rectangular` is an older form; use `rectilinear`")?;
         let RectangularConfiguration { chunk_shape } = creation.parse()?;
-        chunk_shape.iter().map(|entry| lengths("chunk_shape", entry, false)).collect()
-    } else {
-        let RectilinearConfiguration { kind, chunk_shapes } = creation.parse()?;
-        if kind != "inline" {
-            return Err(Invalid::new(format!("`kind` is `{kind}`; expected `inline`")).into());
-        }
-        chunk_shapes.iter().map(|entry| lengths("chunk_shapes", entry, true)).collect()
-    };
-    Ok(Arc::new(RectilinearGrid::new(array_shape, &lengths?)?))
+        let lengths = lengths("chunk_shape", &chunk_shape, false)?;
+        return Ok(Arc::new(RectilinearGrid::new(array_shape, &lengths)?));
+    }
+    check_encoded(creation)?;
+    let configuration: RectilinearConfiguration = creation.parse()?;
+    let kind = &configuration.kind;
+    if kind != "inline" {
+        return Err(Invalid::new(format!("`kind` is `{kind}`; expected `inline`")).into());
+    }
+    let chunks = lengths("chunk_shapes", &configuration.chunk_shapes, true)?;
+    #[cfg(feature = "encoded-chunk-shapes")]
+    if let Some(encoded) = &configuration.encoded_chunk_shapes {
+        let encoded = lengths(ENCODED, encoded, true)?;
+        return Ok(Arc::new(RectilinearGrid::with_encoded(array_shape, &chunks, &encoded)?));
+    }
+    Ok(Arc::new(RectilinearGrid::new(array_shape, &chunks)?))
+}
+
+/// The member of a proposal.
+const ENCODED: &str = "encoded_chunk_shapes";
+
+/// Refuses the member of the proposal where it is not supported.
+fn check_encoded(creation: &Creation<'_>) -> Result<(), Invalid> {
+    let members = creation.configuration.as_object();
+    if members.is_none_or(|members| members.get(ENCODED).is_none()) {
+        return Ok(());
+    }
+    if creation.format == Format::V3Draft {
+        return Err(Invalid::new(format!("the draft does not have `{ENCODED}`, only final v3 does")));
+    }
+    if cfg!(feature = "encoded-chunk-shapes") {
+        return Ok(());
+    }
+    Err(Invalid::new(format!(
+        "`{ENCODED}` is not in this build; feature `proposals` of crate `zarr-kit` has it"
+    )))
 }
 
 /// Checks the member `type` next to `extension`. It names the grid in the draft.
@@ -247,8 +273,13 @@ fn check_type(creation: &Creation<'_>) -> Result<(), Invalid> {
     }
 }
 
+/// Parses the entries of all dimensions.
+fn lengths(member: &str, entries: &[Value], with_counts: bool) -> Result<Vec<Lengths>, Invalid> {
+    entries.iter().map(|entry| lengths_along(member, entry, with_counts)).collect()
+}
+
 /// Parses the entry of one dimension.
-fn lengths(member: &str, entry: &Value, with_counts: bool) -> Result<Lengths, Invalid> {
+fn lengths_along(member: &str, entry: &Value, with_counts: bool) -> Result<Lengths, Invalid> {
     let wrong = |what: &Value| {
         let pair = if with_counts { " or a pair of a length and a count" } else { "" };
         Invalid::new(format!("`{member}` contains {what}; expected a positive length{pair}"))

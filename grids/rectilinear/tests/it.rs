@@ -2,6 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
+#[cfg(feature = "encoded-chunk-shapes")]
+#[path = "it/encoded.rs"]
+mod encoded;
+
 use std::sync::Arc;
 
 use zarr_conformance::creation;
@@ -120,6 +124,14 @@ fn a_dimension_without_elements_may_have_any_list() {
         assert!(matches!(grid.chunk_of(0, 0), Err(GridError::OutOfBounds(_))));
         assert!(grid.largest_chunk()[0] > 0);
     }
+}
+
+#[cfg(not(feature = "encoded-chunk-shapes"))]
+#[test]
+fn a_build_without_the_proposal_names_the_feature() {
+    let configuration = r#"{"kind":"inline","chunk_shapes":[4],"encoded_chunk_shapes":[4]}"#;
+    let error = named("rectilinear", Mode::Lenient, configuration, &[7]).unwrap_err().to_string();
+    assert!(error.contains("`encoded_chunk_shapes`") && error.contains("feature `proposals`"), "{error}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl Conversion<'_> {
 
     pub(super) fn no_such_grid(&self) -> Error {
         let name = &self.source.chunk_grid.identifier;
-        not_in_format(self.target, format!("chunk grid `{name}`, whose chunks have different shapes"))
+        not_in_format(self.target, format!("chunk grid `{name}`, whose chunks do not have one shape"))
     }
 }
 

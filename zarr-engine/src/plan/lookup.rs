@@ -7,14 +7,16 @@ use zarr_spec::grid::GridError;
 
 use crate::grid::{Axis, AxisChunk, Extent, UnevenAxis};
 
-/// Consecutive chunks of different lengths. Takes memory for one number per chunk. There are at most as many chunks as
-/// selected elements, because each chunk contains a selected element.
+/// Consecutive chunks of different lengths. Takes memory for one number per chunk, or two if chunks have padding.
+/// There are at most as many chunks as selected elements, because each chunk contains a selected element.
 #[derive(Debug)]
 pub(super) struct Bounds {
     first: u64,
     /// The number of elements of the first chunk that lie before the array.
     before: u64,
     bounds: Vec<u64>,
+    /// The padding of each chunk up to the last one with padding.
+    padding: Vec<u64>,
 }
 
 impl Bounds {
@@ -22,13 +24,23 @@ impl Bounds {
     /// elements, or a chunk does not start where the previous one ends.
     pub(super) fn of(axis: UnevenAxis<'_>, from: u64, to: u64) -> Result<Self, GridError> {
         let mut chunk = axis.chunk_with(from)?;
-        let AxisChunk { number: first, extent: Extent { start, end, before } } = chunk;
-        let mut bounds = vec![start, end];
+        let AxisChunk { number: first, extent: Extent { start, before, .. } } = chunk;
+        let mut found = Self { first, before, bounds: vec![start], padding: Vec::new() };
+        found.push(&chunk.extent);
         while chunk.extent.end <= to {
             chunk = axis.chunk_after(chunk)?;
-            bounds.push(chunk.extent.end);
+            found.push(&chunk.extent);
         }
-        Ok(Self { first, before, bounds })
+        Ok(found)
+    }
+
+    fn push(&mut self, extent: &Extent) {
+        let padding = extent.padding();
+        if padding > 0 {
+            self.padding.resize(self.len(), 0);
+            self.padding.push(padding);
+        }
+        self.bounds.push(extent.end);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -37,7 +49,10 @@ impl Bounds {
 
     pub(super) fn chunk(&self, number: usize) -> AxisChunk {
         let before = if number == 0 { self.before } else { 0 };
-        let extent = Extent { start: self.bounds[number], end: self.bounds[number + 1], before };
+        let start = self.bounds[number];
+        let end = self.bounds[number + 1];
+        let padding = self.padding.get(number).copied().unwrap_or(0);
+        let extent = Extent { start, end, before, length: end - start + before + padding };
         AxisChunk { number: self.first + number as u64, extent }
     }
 }

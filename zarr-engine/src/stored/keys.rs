@@ -9,7 +9,6 @@ use zarr_spec::{ArrayRepresentation, BoxError, Key};
 use super::{ScalarKey, StoredArray};
 use crate::copy::MAX_RANK;
 use crate::error::{ChunkKeyError, Error};
-use crate::grid::Extent;
 use crate::locks::hash;
 
 /// Capacity for the part of a chunk key that follows the prefix of its array, enough for most keys.
@@ -18,7 +17,7 @@ const KEY_CAPACITY: usize = 48;
 impl StoredArray {
     pub(crate) fn chunk(&self, index: &[u64]) -> Result<ArrayRepresentation, Error> {
         let extents = self.resolved.grid.extents(index)?;
-        let shape = extents.iter().map(Extent::length).collect();
+        let shape = extents.iter().map(|extent| extent.length).collect();
         Ok(self.resolved.chunk.clone().with_shape(shape))
     }
 

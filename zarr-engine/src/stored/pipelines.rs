@@ -40,7 +40,7 @@ impl StoredArray {
         let extents = piece.extents()?;
         let mut shape = PerDimension::new(extents.len(), 0);
         for (length, extent) in shape.iter_mut().zip(&*extents) {
-            *length = extent.length();
+            *length = extent.length;
         }
         self.pipeline(index, &shape)
     }

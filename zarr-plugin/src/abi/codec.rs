@@ -54,7 +54,8 @@ abi_struct! {
         /// there may be "big", or a list with true for each unit that is big endian. For ZARR_FORM_SHARD:
         /// `{"inner_shape": [2, 3], "index_at_start": false}`.
         value: Buf,
-        /// The functions of the codec. NULL: the codec has the functions of the vtable whose `create` made it.
+        /// The functions of the codec. NULL: the codec has the functions of the vtable whose `create` made it. If `encode` of
+        /// this vtable is NULL, the codec only decodes chunks like the one that it was created for.
         vtable: *const CodecVtable,
         /// For ZARR_FORM_ARRAY_TO_BYTES: 1 if the codec has `subset_ranges` and `decode_subset`.
         decodes_subsets: u32,

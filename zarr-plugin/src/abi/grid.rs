@@ -29,5 +29,9 @@ abi_struct! {
         /// (earlier if it is negative), so that every chunk keeps its elements. `configuration_json` stays empty if
         /// there is no such configuration. NULL: there is never such a configuration.
         moved: fn(this: *const c_void, start: *const i64, rank: usize, configuration_json: *mut Buf, err: *mut Buf) -> i32,
+        /// Since 2.3. Returns the number of elements that are stored after those of a chunk along a dimension and are not
+        /// part of the array. They count in `largest_chunk`, and a grid with `chunk_shape` has none. NULL: there are
+        /// none.
+        padding: fn(this: *const c_void, dimension: usize, chunk: u64, padding: *mut u64, err: *mut Buf) -> i32,
     }
 }

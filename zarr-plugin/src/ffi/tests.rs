@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
+mod grids;
 mod hostile;
 mod plugins;
 mod stores;
@@ -25,7 +26,7 @@ use super::library::{Functions, entered};
 fn functions(name: &str) -> Functions {
     // SAFETY: the entry of this program, which is never unloaded.
     let contents = unsafe { entered(entry) }.unwrap();
-    assert_eq!((contents.name, contents.abi), ("library", (2, 2)));
+    assert_eq!((contents.name, contents.abi), ("library", (2, 3)));
     let (.., functions) = contents.items.into_iter().find(|(known, ..)| known.name == Some(name)).unwrap();
     functions
 }

@@ -297,6 +297,14 @@ fn a_chunk_grid_computes_each_chunk_and_is_checked() {
     ] {
         assert!(matches!(error, zarr_spec::grid::GridError::OutOfBounds(_)), "{error}");
     }
+    let padded = |padding: u64| {
+        let configuration = json!({"padding": (padding)});
+        (plugin.create)(&creation.with_configuration(&configuration), &[5, 4]).unwrap()
+    };
+    assert_eq!((grid.padding(0, 1).unwrap(), padded(1).padding(0, 0).unwrap()), (0, 0));
+    assert_eq!(padded(1).padding(0, 1).unwrap(), 1);
+    assert!(padded(1).padding(0, 2).is_err());
+    assert!(padded(3).padding(0, 1).unwrap_err().to_string().contains("has a padding of 3"));
     // The second chunk would be empty, which is invalid.
     let odd = (plugin.create)(&creation, &[1]).unwrap();
     assert!(odd.chunk_range(0, 1).unwrap_err().to_string().contains("is 1 to 1"));
@@ -374,7 +382,7 @@ fn an_open_library_returns_its_description_and_examples() {
     let installed = Installed::new(in_rust(), &EXTENSIONS);
     let loader = installed.loader(Policy::Any);
     let library = loader.open(&loader.candidates()[0]).unwrap();
-    assert_eq!((library.abi(), library.license()), ((2, 2), "MIT"));
+    assert_eq!((library.abi(), library.license()), ((2, 3), "MIT"));
     assert!(library.build().starts_with("zarr-plugin "), "{}", library.build());
     let (_, identifiers, about) = library.items().next().unwrap();
     assert_eq!(identifiers.uri, Some("https://example.org/codecs/xor/1.0"));

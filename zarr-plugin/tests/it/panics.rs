@@ -221,13 +221,14 @@ pub(crate) fn in_grids() -> Vec<String> {
     let made = |place: &str| (plugin.create)(&creation(registry, &reading, &json!({"in": place})), &[4]);
     let places = ["create", "grid_shape", "largest_chunk", "chunk_shape"];
     let mut said: Vec<String> = places.map(|place| text(made(place))).into();
-    for place in ["chunk_range", "chunk_of", "key_index", "chunk_of_key", "moved"] {
+    for place in ["chunk_range", "chunk_of", "key_index", "chunk_of_key", "moved", "padding"] {
         let grid = made(place).unwrap();
         said.push(panicked(place, &|| match place {
             "chunk_range" => text(grid.chunk_range(0, 0)),
             "chunk_of" => text(grid.chunk_of(0, 0)),
             "key_index" => text(grid.key_index(0, 0)),
             "moved" => text(grid.moved(&[1])),
+            "padding" => text(grid.padding(0, 0)),
             _ => text(grid.chunk_of_key(0, 0)),
         }));
     }

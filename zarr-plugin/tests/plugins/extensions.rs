@@ -207,17 +207,20 @@ zarr_spec::register!(MemoryLayoutPlugin::new(BACKWARDS, &|_, rank| Ok(Codec::Per
 
 zarr_spec::register!(ChunkGridPlugin::new(Identifiers::name("example.halves"), &|creation, shape| {
     let members = creation.configuration.as_object();
-    let overlap = members.and_then(|members| members.get("overlap")).and_then(Value::as_u64).unwrap_or(0);
-    Ok(Arc::new(Halves { shape: shape.to_vec(), grid_shape: vec![2; shape.len()], overlap }))
+    let number = |name: &str| members.and_then(|members| members.get(name)).and_then(Value::as_u64).unwrap_or(0);
+    let grid_shape = vec![2; shape.len()];
+    let overlap = number("overlap");
+    Ok(Arc::new(Halves { shape: shape.to_vec(), grid_shape, overlap, padding: number("padding") }))
 }));
 
 /// Two chunks along each dimension, the first one larger if the length is odd. As a deliberate fault, the second chunk
-/// may begin before the first one ends.
+/// may begin before the first one ends. The second chunk may have padding.
 #[derive(Debug)]
 struct Halves {
     shape: Vec<u64>,
     grid_shape: Vec<u64>,
     overlap: u64,
+    padding: u64,
 }
 
 impl ChunkGrid for Halves {
@@ -241,6 +244,10 @@ impl ChunkGrid for Halves {
 
     fn largest_chunk(&self) -> Vec<u64> {
         self.shape.iter().map(|length| length.div_ceil(2)).collect()
+    }
+
+    fn padding(&self, _: usize, chunk: u64) -> Result<u64, GridError> {
+        Ok(if chunk == 0 { 0 } else { self.padding })
     }
 }
 

@@ -272,6 +272,10 @@ impl ChunkGrid for Panicking {
         self.at("largest_chunk", vec![4])
     }
 
+    fn padding(&self, _: usize, _: u64) -> Result<u64, GridError> {
+        Ok(self.at("padding", 0))
+    }
+
     fn key_index(&self, _: usize, _: u64) -> Result<u64, GridError> {
         Ok(self.at("key_index", 0))
     }

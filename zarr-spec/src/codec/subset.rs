@@ -27,9 +27,8 @@ pub trait DecodeSubset: ArrayToBytesCodec {
         Ok(None)
     }
 
-    /// Returns the ranges of the encoded bytes that contain the elements of `subset`, in ascending order and
-    /// without overlap. `index` has the bytes of [`DecodeSubset::index_range`]; it is empty if there is no
-    /// index.
+    /// Returns the ranges of the encoded bytes that contain the elements of `subset`, in ascending order and without
+    /// overlap. `index` has the bytes of [`DecodeSubset::index_range`]; it is empty if there is no index.
     ///
     /// No range is empty. There may be no ranges if the index contains everything that is needed.
     ///

@@ -34,8 +34,7 @@ impl Typestring {
     ///
     /// # Errors
     ///
-    /// For every other text. Types that exist only on some machines, `f12`, `f16`, `c24` and `c32`, are well
-    /// formed.
+    /// For every other text. Types that exist only on some machines, `f12`, `f16`, `c24` and `c32`, are well formed.
     pub fn parse(text: &str, reading: &Reading) -> Result<Self, Invalid> {
         let malformed = || Invalid::new(format!("`{text}` is not a typestring, such as `<i4`"));
         let (order, rest) = match text.split_at_checked(1).ok_or_else(malformed)? {

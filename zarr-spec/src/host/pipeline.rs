@@ -136,8 +136,7 @@ pub enum Work {
 pub struct ShardPipeline {
     /// The shard as an array, after the permutations that precede it.
     pub array: ArrayRepresentation,
-    /// If the shard is the first step, dimension `i` of the shard is dimension `order[i]` of
-    /// [`Pipeline::array`].
+    /// If the shard is the first step, dimension `i` of the shard is dimension `order[i]` of [`Pipeline::array`].
     pub order: Vec<usize>,
     /// Inner chunks per dimension of the shard.
     pub grid_shape: Vec<u64>,
@@ -296,8 +295,7 @@ impl Resolving {
         self.declared_size = self.declared_size.zip(size).map(|(largest, size)| largest.max(size));
     }
 
-    /// Applies pending reordering before the next computed step. Before the first computed step, the copy
-    /// applies it.
+    /// Applies pending reordering before the next computed step. Before the first computed step, the copy applies it.
     fn flush(&mut self, name: &str) {
         if self.bytes {
             return;

@@ -9,11 +9,10 @@ use crate::key::Key;
 
 /// A cache of decoded chunks, which [`Store::chunk_cache`](super::Store::chunk_cache) returns.
 ///
-/// A reader calls [`ChunkCache::begin_read`] once, [`ChunkCache::change_count`] before it fetches a value,
-/// and [`ChunkCache::get_chunk`] for each chunk. It fetches missing chunks with
-/// [`GetOptions::uncached`](super::GetOptions::uncached), decodes them and passes them to
-/// [`ChunkCache::insert_chunk`]. The cache drops the chunks of a value that is written or erased through its
-/// store.
+/// A reader calls [`ChunkCache::begin_read`] once, [`ChunkCache::change_count`] before it fetches a value, and
+/// [`ChunkCache::get_chunk`] for each chunk. It fetches missing chunks with
+/// [`GetOptions::uncached`](super::GetOptions::uncached), decodes them and passes them to [`ChunkCache::insert_chunk`].
+/// The cache drops the chunks of a value that is written or erased through its store.
 pub trait ChunkCache: Debug + Send + Sync {
     /// Begins a read. Chunks of this read do not evict entries that are used after this call. If a read is
     /// larger than the cache, a part of it therefore stays cached.

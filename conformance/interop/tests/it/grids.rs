@@ -8,8 +8,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use zarr_interop::{Random, created, raw, reference};
+use zarr_interop::{Random, created, memory, raw, reference};
 use zarr_kit::json::{ParseOptions, parse};
+use zarr_kit::spec::grid::chunk_subset;
 use zarr_kit::spec::store::get_value;
 use zarr_kit::spec::{Elements, Key, Value};
 use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Mode, Selection, json};
@@ -23,7 +24,18 @@ fn value(text: &str) -> Value {
 
 /// Returns the rectilinear grid in the form of `format`.
 fn rectilinear(format: Format, chunk_shapes: &str) -> Value {
-    let configuration = format!(r#"{{"kind":"inline","chunk_shapes":{chunk_shapes}}}"#);
+    configured(format, &format!(r#"{{"kind":"inline","chunk_shapes":{chunk_shapes}}}"#))
+}
+
+/// Returns the rectilinear grid of v3 with encoded lengths.
+fn encoded(chunk_shapes: &str, encoded: &str) -> Value {
+    configured(
+        Format::V3,
+        &format!(r#"{{"kind":"inline","chunk_shapes":{chunk_shapes},"encoded_chunk_shapes":{encoded}}}"#),
+    )
+}
+
+fn configured(format: Format, configuration: &str) -> Value {
     value(&match format {
         Format::V3Draft => {
             format!(r#"{{"extension":"{GRID}","type":"rectilinear","configuration":{configuration}}}"#)
@@ -54,6 +66,15 @@ impl Lengths {
         match random.chance(3) {
             true => Self::Every(random.between(1, 5) * unit),
             false => Self::Listed((0..random.between(1, 5)).map(|_| random.between(1, 5) * unit).collect()),
+        }
+    }
+
+    /// Returns larger lengths at which chunks are stored, multiples of `unit`.
+    fn enlarged(&self, random: &mut Random, unit: u64) -> Self {
+        let mut larger = |length: u64| (length + random.below(4)).next_multiple_of(unit);
+        match self {
+            Self::Every(length) => Self::Every(larger(*length)),
+            Self::Listed(list) => Self::Listed(list.iter().map(|&length| larger(length)).collect()),
         }
     }
 
@@ -120,12 +141,20 @@ impl Trial {
         let format = *random.one(&[Format::V3, Format::V3Draft]);
         let rank = random.index(4);
         let is_sharded = format == Format::V3 && random.chance(3);
+        let is_padded = format == Format::V3 && random.chance(2);
         let unit = if is_sharded { 2 } else { 1 };
-        let lengths: Vec<_> = (0..rank).map(|_| Lengths::random(&mut random, unit)).collect();
+        let own_unit = if is_padded { 1 } else { unit };
+        let lengths: Vec<_> = (0..rank).map(|_| Lengths::random(&mut random, own_unit)).collect();
         let shape: Vec<u64> = lengths.iter().map(|lengths| random.between(0, lengths.end())).collect();
         let data_type = *random.one(&["uint8", "int16", "float64", "complex128", "string"]);
         let texts: Vec<_> = lengths.iter().map(|lengths| lengths.text(&mut random)).collect();
-        let grid = rectilinear(format, &format!("[{}]", texts.join(",")));
+        let grid = if is_padded {
+            let larger: Vec<_> = lengths.iter().map(|lengths| lengths.enlarged(&mut random, unit)).collect();
+            let larger: Vec<_> = larger.iter().map(|lengths| lengths.text(&mut random)).collect();
+            encoded(&format!("[{}]", texts.join(",")), &format!("[{}]", larger.join(",")))
+        } else {
+            rectilinear(format, &format!("[{}]", texts.join(",")))
+        };
         let mut builder = ArrayBuilder::new(shape, data_type).chunk_grid(grid).uncompressed();
         if format == Format::V3Draft && random.chance(2) {
             builder = builder.memory_layout(morton());
@@ -173,7 +202,7 @@ impl Trial {
     }
 
     fn step(&mut self) {
-        match self.random.below(8) {
+        match self.random.below(9) {
             0 => self.resize(),
             1 => self.erase_chunk(),
             2 => {
@@ -183,6 +212,7 @@ impl Trial {
                 self.array = Hierarchy::open(store, &context).unwrap().array("/a").unwrap();
             }
             3..6 => self.write(),
+            6 => self.replace_padding(),
             _ => {}
         }
         let selection = self.random.selection(self.array.shape(), true);
@@ -220,6 +250,28 @@ impl Trial {
             if self.chunk_of(&point) == index {
                 self.items[position].clone_from(&self.fill);
             }
+        }
+    }
+
+    /// Stores other elements after those of a chunk. They are not part of the array.
+    fn replace_padding(&mut self) {
+        let grid = self.array.chunk_grid();
+        if grid.grid_shape().contains(&0) {
+            return;
+        }
+        let index: Vec<u64> = grid.grid_shape().iter().map(|&length| self.random.below(length)).collect();
+        let own = chunk_subset(grid, &index).unwrap().shape();
+        let whole = self.array.read_chunk(&index).unwrap();
+        let mut items = raw::items(&whole);
+        for (point, place) in points(whole.shape()).iter().zip(0..) {
+            if point.iter().zip(&own).any(|(position, length)| position >= length) {
+                items[place] = self.item();
+            }
+        }
+        let elements = raw::to_write(&**self.array.data_type(), &items);
+        match self.array.encode_chunk(&index, &elements).unwrap() {
+            Some(value) => self.array.write_encoded_chunk(&index, &value).unwrap(),
+            None => self.array.erase_chunk(&index).unwrap(),
         }
     }
 
@@ -313,6 +365,75 @@ fn an_array_cannot_grow_past_its_listed_chunks() {
     assert_eq!(array.shape(), [6, 3]);
     array.resize(&[10, 100]).unwrap();
     assert_eq!(array.chunk_grid().grid_shape(), [4, 20]);
+}
+
+/// Tests EX-GRID-16, EX-GRID-17.
+#[test]
+fn a_chunk_is_stored_in_its_encoded_shape() {
+    let grid = encoded("[[2,3],2]", "[[3,3],3]");
+    let builder = ArrayBuilder::new([5, 3], "uint8").chunk_grid(grid).fill_value(9).uncompressed();
+    let array = created(Format::V3, &builder);
+    let values: Vec<u8> = (1..16).collect();
+    array.write_values(&Selection::All, &values).unwrap();
+    for (key, bytes) in [
+        ("a/c/0/0", [1, 2, 9, 4, 5, 9, 9, 9, 9]),
+        ("a/c/0/1", [3, 9, 9, 6, 9, 9, 9, 9, 9]),
+        ("a/c/1/0", [7, 8, 9, 10, 11, 9, 13, 14, 9]),
+        ("a/c/1/1", [9, 9, 9, 12, 9, 9, 15, 9, 9]),
+    ] {
+        assert_eq!(stored(&array, key).unwrap(), bytes, "{key}");
+    }
+    // A part of a chunk is written: the padding remains.
+    array.write_encoded_chunk(&[0, 0], &[1, 2, 70, 4, 5, 71, 72, 73, 74]).unwrap();
+    assert_eq!(array.read_values::<u8>(&Selection::All).unwrap(), values);
+    array.write_values(&Selection::parse("0, 0", array.shape()).unwrap(), &[100u8]).unwrap();
+    assert_eq!(stored(&array, "a/c/0/0").unwrap(), [100, 2, 70, 4, 5, 71, 72, 73, 74]);
+    assert_eq!(array.chunk_subset(&[0, 0]).unwrap().shape(), [2, 2]);
+    assert_eq!(array.read_chunk(&[0, 0]).unwrap().shape(), [3, 3]);
+    let list = Selection::parse("[4, 0, 2], [2, 0]", array.shape()).unwrap();
+    assert_eq!(array.read_values::<u8>(&list).unwrap(), [15, 13, 3, 100, 9, 7]);
+    array.write_encoded_chunk(&[1, 0], &[7, 8, 10, 11, 13, 14]).unwrap();
+    let error = array.read(&Selection::All).unwrap_err().to_string();
+    assert!(error.contains("chunk [1, 0]"), "{error}");
+}
+
+/// Tests EX-GRID-17.
+#[test]
+fn inner_chunks_divide_the_encoded_shape() {
+    let sharding = |inner: u64| {
+        json!({"chunk_shape": [(inner)], "codecs": [{"name": "bytes"}],
+            "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "index_location": "end"})
+    };
+    let builder = ArrayBuilder::new([6], "uint8").chunk_grid(encoded("[[3,3]]", "[4]"));
+    let array = created(Format::V3, &builder.clone().codec(("sharding_indexed", sharding(2))));
+    array.write_values(&Selection::All, &[1, 2, 3, 4, 5, 6u8]).unwrap();
+    assert_eq!(stored(&array, "a/c/1").unwrap()[..4], [4, 5, 6, 0]);
+    array.write_values(&Selection::parse("3", array.shape()).unwrap(), &[40u8]).unwrap();
+    assert_eq!(array.read_values::<u8>(&Selection::All).unwrap(), [1, 2, 3, 40, 5, 6]);
+    assert_eq!(array.stored_inner_chunks(&[1]).unwrap(), [[0], [1]]);
+    let hierarchy = Hierarchy::create(memory(), &Context::linked().unwrap(), Format::V3).unwrap();
+    assert!(hierarchy.create_array("/a", &builder.codec(("sharding_indexed", sharding(3)))).is_err());
+}
+
+/// Tests EX-GRID-15, EX-GRID-17.
+#[test]
+fn encoded_lengths_limit_the_growth_of_an_array() {
+    let builder = |grid| ArrayBuilder::new([5], "uint8").chunk_grid(grid).uncompressed();
+    let mut array = created(Format::V3, &builder(encoded("[4]", "[[5,6]]")));
+    for shape in [[9], [4]] {
+        let error = array.resize(&shape).unwrap_err().to_string();
+        assert!(error.contains("chunk_grid") && error.contains("2 encoded lengths for"), "{error}");
+    }
+    array.resize(&[8]).unwrap();
+    // One length is repeated for each chunk.
+    let mut array = created(Format::V3, &builder(encoded("[4]", "[6]")));
+    array.write_encoded_chunk(&[1], &[1, 2, 3, 4, 5, 6]).unwrap();
+    array.resize(&[10]).unwrap();
+    assert_eq!(array.read_values::<u8>(&Selection::All).unwrap(), [0, 0, 0, 0, 1, 0, 0, 0, 0, 0]);
+    array.append(0, &[7, 8, 9u8]).unwrap();
+    let stored = array.read_encoded_chunk(&[2]).unwrap().unwrap();
+    assert_eq!(stored[..], [0, 0, 7, 8, 0, 0]);
+    assert_eq!(array.read_encoded_chunk(&[3]).unwrap().unwrap()[..], [9, 0, 0, 0, 0, 0]);
 }
 
 #[test]

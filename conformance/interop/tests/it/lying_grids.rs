@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use zarr_interop::memory;
 use zarr_kit::ndarray::IxDyn;
-use zarr_kit::spec::Identifiers;
 use zarr_kit::spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_kit::spec::plugin::PluginKind;
 use zarr_kit::spec::store::Store;
+use zarr_kit::spec::{Creation, Identifiers};
 use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, ThreadPool, json};
 
 const COUNT: u64 = 1 << 20;
@@ -28,6 +28,7 @@ type Answer = fn(&Grid, u64) -> Range<u64>;
 struct Grid {
     answer: Answer,
     chunk_shape: Option<[u64; 1]>,
+    padding: fn(u64) -> u64,
     asked: AtomicU64,
 }
 
@@ -53,6 +54,10 @@ impl ChunkGrid for Grid {
 
     fn largest_chunk(&self) -> Vec<u64> {
         vec![2 * CHUNK]
+    }
+
+    fn padding(&self, _: usize, chunk: u64) -> Result<u64, GridError> {
+        Ok((self.padding)(chunk))
     }
 }
 
@@ -84,7 +89,11 @@ fn far_away(_: &Grid, chunk: u64) -> Range<u64> {
 }
 
 fn made(answer: Answer, chunk_shape: Option<[u64; 1]>) -> Arc<dyn ChunkGrid> {
-    Arc::new(Grid { answer, chunk_shape, asked: AtomicU64::new(0) })
+    padded(answer, chunk_shape, |_| 0)
+}
+
+fn padded(answer: Answer, chunk_shape: Option<[u64; 1]>, padding: fn(u64) -> u64) -> Arc<dyn ChunkGrid> {
+    Arc::new(Grid { answer, chunk_shape, padding, asked: AtomicU64::new(0) })
 }
 
 /// Writes an array with an honest grid, and opens it with the grid of `create` and eight threads.
@@ -160,6 +169,18 @@ fn chunks_that_end_before_they_begin_are_an_error() {
 #[test]
 fn chunks_that_do_not_contain_their_elements_are_an_error() {
     check_that_all_fail(&|_, _| Ok(made(far_away, None)), "is said to be in chunk");
+}
+
+#[test]
+fn chunks_whose_padding_is_too_large_are_an_error() {
+    for padding in [|_| CHUNK + 1, |chunk| if chunk < 2 { 0 } else { u64::MAX }] as [fn(u64) -> u64; 2] {
+        let create =
+            Box::leak(Box::new(move |_: &Creation<'_>, _: &[u64]| Ok(padded(honest, None, padding))));
+        check_that_all_fail(create, "and the largest chunk has 8192");
+    }
+    let create: &Create = &|_, _| Ok(padded(honest, Some([CHUNK]), |chunk| chunk));
+    let error = array(create).unwrap_err().to_string();
+    assert!(error.contains("chunk 255 has a padding of 255, but by `chunk_shape` it has none"), "{error}");
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub(crate) static CHUNK_GRIDS: ChunkGridVtable = ChunkGridVtable {
     key_index: Some(key_index),
     chunk_of_key: Some(chunk_of_key),
     moved: Some(moved),
+    padding: Some(padding),
 };
 
 impl From<GridError> for Failure {
@@ -97,6 +98,11 @@ callbacks! {
         if let Some(configuration) = moved {
             put(configuration_json, configuration.to_string().into_bytes());
         }
+        Ok(())
+    }
+
+    fn padding(this: *const c_void, dimension: usize, chunk: u64, padding: *mut u64) {
+        padding.write(held::<Arc<dyn ChunkGrid>>(this).padding(dimension, chunk)?);
         Ok(())
     }
 }

@@ -129,6 +129,24 @@ impl ChunkGrid for LoadedGrid {
         self.before_array.get(dimension).copied().filter(|_| chunk == 0).unwrap_or(0)
     }
 
+    fn padding(&self, dimension: usize, chunk: u64) -> Result<u64, GridError> {
+        if self.instance.vtable.padding.is_none() {
+            return Ok(0);
+        }
+        Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
+        let mut padding = 0;
+        let called = call!(self.instance, padding(dimension, chunk, &mut padding));
+        called.map_err(|failure| self.error(&failure))?;
+        let most = self.largest_chunk.get(dimension).copied().unwrap_or(0);
+        if padding >= most.max(1) {
+            let what = format!(
+                "chunk {chunk} along dimension {dimension} has a padding of {padding}; the largest chunk has {most} elements"
+            );
+            return Err(self.error(&Failure::broken(what)));
+        }
+        Ok(padding)
+    }
+
     fn key_index(&self, dimension: usize, chunk: u64) -> Result<u64, GridError> {
         if self.instance.vtable.key_index.is_none() {
             return Ok(chunk);
