@@ -183,7 +183,7 @@ impl Array {
     /// codecs can encode. With such a codec, elements of the array cannot be written, but encoded chunks can.
     #[must_use]
     pub fn decode_only_codec(&self) -> Option<&str> {
-        self.stored.resolved.decode_only_codec.as_deref()
+        self.stored.resolved.decode_only.as_ref().map(|codec| codec.codec.as_str())
     }
 
     /// Returns the shape of an inner chunk, in elements per dimension; `None` if the array is not sharded.

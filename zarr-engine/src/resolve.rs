@@ -16,7 +16,7 @@ use zarr_spec::store::Store;
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, Creation, DataType, FillValue, Format, Mode, Prefix,
-    Reading, Registry, Value, printable,
+    Reading, Registry, Representation, Value, printable,
 };
 
 use crate::byte_order::stored_order;
@@ -33,7 +33,7 @@ pub(crate) struct Resolved {
     pub(crate) key_encoding: Arc<dyn ChunkKeyEncoding>,
     pub(crate) chain: CodecChain,
     /// The name of the first codec that can only decode. If there is one, elements cannot be written.
-    pub(crate) decode_only_codec: Option<String>,
+    pub(crate) decode_only: Option<DecodeOnly>,
     pub(crate) chunk: ArrayRepresentation,
     /// Whether the fill value is undefined. Then zeros replace it.
     pub(crate) fill_is_undefined: bool,
@@ -109,7 +109,7 @@ pub(crate) fn resolve(
                 grid,
                 named_grid,
                 key_encoding,
-                decode_only_codec: decode_only_codec(&context.registry, metadata.format, &chain),
+                decode_only: decode_only(&context.registry, metadata.format, &chain),
                 chain,
                 chunk,
                 fill_is_undefined: undefined,
@@ -122,22 +122,45 @@ pub(crate) fn resolve(
     }
 }
 
-/// Returns the name of the first codec of `chain` that can only decode, including codecs inside of other codecs.
-fn decode_only_codec(registry: &Registry, format: Format, chain: &CodecChain) -> Option<String> {
+/// A codec that cannot encode the chunks of an array.
+#[derive(Debug, Clone)]
+pub(crate) struct DecodeOnly {
+    pub(crate) codec: String,
+    /// The chunks, if the codec encodes others.
+    chunks: Option<String>,
+}
+
+impl fmt::Display for DecodeOnly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { codec, chunks } = self;
+        write!(f, "codec `{codec}` only decodes")?;
+        chunks.iter().try_for_each(|chunks| write!(f, " {chunks}"))
+    }
+}
+
+/// Returns the first codec of `chain` that can only decode its chunks, including codecs inside of other codecs.
+fn decode_only(registry: &Registry, format: Format, chain: &CodecChain) -> Option<DecodeOnly> {
     let reading = Reading::new(Mode::Lenient);
     chain.links().iter().find_map(|link| {
-        if let Some(document) = &link.document
-            && let Ok(plugin) = registry.codecs().find(format, &document.identifier, &reading)
-            && plugin.about.decodes_only
-        {
-            return Some(document.identifier.clone());
+        if let Some(document) = &link.document {
+            let codec = document.identifier.clone();
+            let plugin = registry.codecs().find(format, &codec, &reading);
+            if plugin.is_ok_and(|plugin| plugin.about.decodes_only) {
+                return Some(DecodeOnly { codec, chunks: None });
+            }
+            if let (Codec::ArrayToBytes(inner), Representation::Array(array)) = (&link.codec, &link.decoded)
+                && !inner.encodes(array)
+            {
+                let chunks = format!("`{}` in chunks of shape {:?}", array.data_type.name(), array.shape);
+                return Some(DecodeOnly { codec, chunks: Some(chunks) });
+            }
         }
         let inner = match &link.codec {
             Codec::Shard(shard) => vec![&shard.inner_codecs, &shard.index_codecs],
             Codec::Composite(codec) => codec.chains(),
             _ => Vec::new(),
         };
-        inner.into_iter().find_map(|chain| decode_only_codec(registry, format, chain))
+        inner.into_iter().find_map(|chain| decode_only(registry, format, chain))
     })
 }
 

@@ -142,11 +142,8 @@ impl StoredArray {
     /// Checks that all codecs can encode. The error states that the array cannot be `done`, which is "created" or
     /// "written".
     pub(crate) fn check_encodes(&self, done: &str) -> Result<(), Error> {
-        match &self.resolved.decode_only_codec {
-            Some(codec) => Err(Error::NotSupported(format!(
-                "{} cannot be {done}: codec `{codec}` only decodes",
-                self.path
-            ))),
+        match &self.resolved.decode_only {
+            Some(codec) => Err(Error::NotSupported(format!("{} cannot be {done}: {codec}", self.path))),
             None => Ok(()),
         }
     }

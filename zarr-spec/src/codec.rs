@@ -127,8 +127,7 @@ pub type CodecResult<T = ()> = Result<T, CodecError>;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Codec {
-    /// Array to array. Encoded dimension `i` is decoded dimension `order[i]`; the bytes of elements do not
-    /// change.
+    /// Array to array. Encoded dimension `i` is decoded dimension `order[i]`; the bytes of elements do not change.
     Permutation(Vec<usize>),
     /// Array to bytes. Stores elements in C order, numbers in this byte order.
     Binary(ByteOrder),
@@ -148,8 +147,7 @@ pub enum Codec {
 
 /// Converts an array to an array of the same elements in another form.
 ///
-/// Elements are in C order and native byte order. [`crate::Elements::Variable`] describes elements of variable
-/// size.
+/// Elements are in C order and native byte order. [`crate::Elements::Variable`] describes elements of variable size.
 pub trait ArrayToArrayCodec: Debug + Send + Sync {
     /// Returns shape, data type, fill value and declared byte order of the encoded side. They must not depend
     /// on elements.
@@ -177,8 +175,7 @@ pub trait ArrayToArrayCodec: Debug + Send + Sync {
 
 /// Converts an array to bytes.
 ///
-/// Elements are in C order and native byte order. [`crate::Elements::Variable`] describes elements of variable
-/// size.
+/// Elements are in C order and native byte order. [`crate::Elements::Variable`] describes elements of variable size.
 pub trait ArrayToBytesCodec: Debug + Send + Sync {
     /// Returns the encoded size, which must not depend on elements.
     ///
@@ -201,6 +198,13 @@ pub trait ArrayToBytesCodec: Debug + Send + Sync {
     /// [`CodecError::Corrupt`], [`CodecError::TooLarge`].
     fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult;
 
+    /// Returns whether the codec encodes chunks like `array`. If not, it only decodes them: arrays with such chunks are
+    /// read, and neither created nor written.
+    fn encodes(&self, array: &ArrayRepresentation) -> bool {
+        let _every_chunk_that_it_is_created_for = array;
+        true
+    }
+
     /// Returns the codec as a trait object that decodes subsets, if supported. The default is `None`.
     fn subsets(&self) -> Option<&dyn DecodeSubset> {
         None
@@ -209,8 +213,7 @@ pub trait ArrayToBytesCodec: Debug + Send + Sync {
 
 /// Converts an array to bytes with inner chains of codecs.
 ///
-/// Elements are in C order and native byte order. [`crate::Elements::Variable`] describes elements of variable
-/// size.
+/// Elements are in C order and native byte order. [`crate::Elements::Variable`] describes elements of variable size.
 pub trait CompositeCodec: Debug + Send + Sync {
     /// Returns every inner chain, always in the same order.
     fn chains(&self) -> Vec<&CodecChain>;
@@ -367,9 +370,8 @@ pub struct Shard {
     pub inner_shape: Vec<u64>,
     /// The codecs of each inner chunk.
     pub inner_codecs: CodecChain,
-    /// The codecs of the index: an array of `uint64` whose shape is the number of inner chunks per dimension,
-    /// and 2. It contains offset and size in bytes, both 2^64 - 1 for a missing inner chunk. Its encoded size
-    /// is fixed.
+    /// The codecs of the index: an array of `uint64` whose shape is the number of inner chunks per dimension, and 2. It
+    /// contains offset and size in bytes, both 2^64 - 1 for a missing inner chunk. Its encoded size is fixed.
     pub index_codecs: CodecChain,
     /// Whether the index is the first part of the shard rather than the last.
     pub index_at_start: bool,

@@ -12,12 +12,8 @@ use zune_jpegxl::JxlSimpleEncoder;
 use crate::Expected;
 use crate::image::Sample;
 
-/// Encodes `chunk` without loss.
-///
-/// # Errors
-///
-/// [`CodecError::Encode`] for a chunk that the encoder does not support.
-pub(crate) fn encoded(expected: &Expected, chunk: &[u8]) -> CodecResult<Vec<u8>> {
+/// Returns the options of the encoder for an image; `None` if the encoder does not support it.
+pub(crate) fn options(expected: &Expected) -> Option<EncoderOptions> {
     let image = &expected.image;
     let (colors, depth) = match (image.samples, expected.sample) {
         (1, Sample::U8) => (ColorSpace::Luma, BitDepth::Eight),
@@ -26,21 +22,19 @@ pub(crate) fn encoded(expected: &Expected, chunk: &[u8]) -> CodecResult<Vec<u8>>
         (4, Sample::U8) => (ColorSpace::RGBA, BitDepth::Eight),
         (1, Sample::U16) => (ColorSpace::Luma, BitDepth::Sixteen),
         (3, Sample::U16) => (ColorSpace::RGB, BitDepth::Sixteen),
-        (samples, sample) => {
-            return Err(CodecError::encode(format!(
-                "images with {samples} samples of {sample:?} are only read; expected 1 to 4 samples of U8, or 1 or 3 \
-                 of U16"
-            )));
-        }
+        _ => return None,
     };
-    let sides = [image.width, image.height].map(|side| usize::try_from(side).unwrap_or(usize::MAX));
-    let [width, height] = sides;
-    if sides.iter().any(|side| !(2..1 << 30).contains(side)) {
-        return Err(CodecError::encode(format!(
-            "images with {height} rows and {width} columns are only read; expected at least 2 of each"
-        )));
-    }
-    let options = EncoderOptions::new(width, height, colors, depth);
+    let side = |side: u32| usize::try_from(side).ok().filter(|side| (2..1 << 30).contains(side));
+    Some(EncoderOptions::new(side(image.width)?, side(image.height)?, colors, depth))
+}
+
+/// Encodes `chunk` without loss.
+///
+/// # Errors
+///
+/// [`CodecError::Unsupported`] for an image that the encoder does not support; [`CodecError::Encode`].
+pub(crate) fn encoded(expected: &Expected, chunk: &[u8]) -> CodecResult<Vec<u8>> {
+    let options = options(expected).ok_or_else(CodecError::decodes_only)?;
     let mut encoded = Vec::new();
     // The encoder checks its own results with assertions.
     let run = AssertUnwindSafe(|| JxlSimpleEncoder::new(chunk, options).encode(&mut encoded));

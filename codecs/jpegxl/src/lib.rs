@@ -6,7 +6,8 @@
 //! other programs. The elements of lossy images differ by rounding.
 //!
 //! Chunks are written without loss, even if the configuration allows a loss. Only these can be written: chunks of
-//! `uint8`, and chunks of `uint16` with grey or three colors, both with at least two rows and columns.
+//! `uint8`, and chunks of `uint16` with grey or three colors, both with at least two rows and columns. Arrays with
+//! other chunks are read, and neither created nor written.
 //!
 //! The encoded size depends on the data. The dimensions in the image are compared with the chunk before it is
 //! decoded, the memory of the decoder is limited, and an image is decoded again before it is stored.
@@ -133,6 +134,10 @@ impl ArrayToBytesCodec for Jpegxl {
             return Err(CodecError::encode("the image does not preserve the samples"));
         }
         Ok(encoded.put(&image)?)
+    }
+
+    fn encodes(&self, array: &ArrayRepresentation) -> bool {
+        self.expected(array).is_ok_and(|expected| encode::options(&expected).is_some())
     }
 
     fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {

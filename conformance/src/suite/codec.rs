@@ -178,6 +178,10 @@ impl CodecOnTrial {
             for array in self.arrays(example, cases) {
                 let reading = Reading::new(Mode::Strict);
                 if let Ok(codec) = self.create(example, &document, &array, &reading) {
+                    if matches!(&codec, Codec::ArrayToBytes(codec) if !codec.encodes(&array)) {
+                        cases.skip("the codec only decodes such chunks");
+                        continue;
+                    }
                     uses.push(Use { example, array, codec, given: None });
                 }
             }

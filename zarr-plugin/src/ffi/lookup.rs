@@ -42,7 +42,8 @@ callbacks! {
     ) {
         let decoded = representation_of(decoded)?;
         with_entry(creation, *context.cast::<&dyn Resolve>(), |creation| {
-            instance(creation.registry.codec(creation, &decoded)?, out)
+            let array = if let Representation::Array(array) = &decoded { Some(array) } else { None };
+            instance(creation.registry.codec(creation, &decoded)?, array, out)
         })
     }
 

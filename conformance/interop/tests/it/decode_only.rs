@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use zarr_interop::key;
 use zarr_interop::v3::{document, sharded};
 use zarr_kit::archive::{CopyProgress, CopyRequest, Lengths, Settings, plan_copy};
+use zarr_kit::json::{ParseOptions, parse};
 use zarr_kit::spec::codec::BytesToBytesCodec;
 use zarr_kit::spec::{Codec, CodecError, CodecPlugin, CodecResult, Identifiers, Output, Registry};
 use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Progress, Selection, open_store};
@@ -141,5 +142,91 @@ fn copies_keep_encoded_chunks_and_name_the_codec_if_they_cannot() {
         let error = copy(&request).unwrap_err();
         let expected = "/a: codec `test.inverted` only decodes: choose another one with --codec";
         assert!(error.contains(expected), "{error}");
+    }
+}
+
+/// Shapes of chunks: without dimensions, rows, columns, and images with and without samples.
+const SHAPES: [&[u64]; 9] =
+    [&[], &[1], &[6], &[1, 6], &[4, 6], &[4, 6, 2], &[4, 6, 3], &[4, 6, 4], &[2, 4, 6, 3]];
+
+const TYPES: [&str; 14] = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+];
+
+/// Codecs that neither encode nor decode bytes that are not whole elements of a configured size.
+const OF_WHOLE_ELEMENTS: [&str; 2] = ["numcodecs.shuffle", "numcodecs.imagecodecs_bitshuffle"];
+
+/// Returns the names and configurations of the codecs in the examples of all plugins.
+fn examples(registry: &Registry) -> Vec<(String, zarr_kit::spec::Value)> {
+    let examples = registry.codecs().iter().flat_map(|plugin| plugin.about.examples);
+    let examples = examples.filter(|example| example.format == Format::V3);
+    let codec = |document: &str| {
+        let document = parse(document.as_bytes(), &ParseOptions::default()).unwrap().value;
+        let name = document.as_str().map(ToOwned::to_owned);
+        let member = |name: &str| document.as_object()?.get(name).cloned();
+        let name = name.or_else(|| Some(member("name")?.as_str()?.to_owned())).unwrap();
+        (name, member("configuration").unwrap_or_else(|| zarr_kit::json!({})))
+    };
+    let codecs = examples.map(|example| codec(example.document));
+    codecs.filter(|(name, _)| !OF_WHOLE_ELEMENTS.contains(&name.as_str())).collect()
+}
+
+/// A chunk that a codec only decodes is refused when the array is created, not when its first chunk is written.
+#[test]
+fn every_array_that_is_created_is_written() {
+    let context = Context::linked().unwrap().with_empty_chunks();
+    let mut written = 0;
+    let mut faults = Vec::new();
+    for (name, configuration) in examples(context.registry()) {
+        for (shape, data_type) in SHAPES.iter().flat_map(|shape| TYPES.map(|data_type| (*shape, data_type))) {
+            let store = open_store(context.registry(), "memory:").unwrap();
+            let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
+            let builder = ArrayBuilder::new(shape, data_type).chunks(shape).uncompressed();
+            let builder = builder.codec((name.as_str(), configuration.clone()));
+            let Ok(array) = hierarchy.create_array("/a", &builder) else { continue };
+            let count = usize::try_from(array.len()).unwrap();
+            let element = array.data_type().elements().size().unwrap();
+            match array.write(&Selection::All, &vec![0; count * element]) {
+                Ok(()) => written += 1,
+                Err(error) => {
+                    faults.push(format!("{name} {configuration} with {data_type} of {shape:?}: {error}"))
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} of {written}: {}", faults.len(), faults.join("\n"));
+    assert!(written > 1000, "{written}");
+}
+
+/// JPEG XL images of floats are read, but the encoder does not support them.
+#[test]
+fn chunks_that_a_codec_only_decodes_are_refused_when_the_array_is_created() {
+    let context = Context::linked().unwrap();
+    for (data_type, shape, chunks) in [
+        ("float32", [4, 6], "`float32` in chunks of shape [4, 6]"),
+        ("uint8", [1, 6], "`uint8` in chunks of shape [1, 6]"),
+    ] {
+        for format in [Format::V2, Format::V3] {
+            let store = open_store(context.registry(), "memory:").unwrap();
+            let hierarchy = Hierarchy::create(store, &context, format).unwrap();
+            let builder = ArrayBuilder::new(shape, data_type).chunks(shape).uncompressed();
+            let builder = builder.codec("imagecodecs_jpegxl");
+            let reason = format!("/a cannot be created: codec `imagecodecs_jpegxl` only decodes {chunks}");
+            assert_eq!(refused(hierarchy.create_array("/a", &builder)), reason);
+            assert!(!hierarchy.exists("/a").unwrap());
+        }
     }
 }

@@ -45,7 +45,8 @@ callbacks! {
     ) {
         let plugin = &*context.cast::<CodecPlugin>();
         let decoded = representation_of(decoded)?;
-        with_creation(creation, linked()?, |creation| instance((plugin.create)(creation, &decoded)?, out))
+        let array = if let Representation::Array(array) = &decoded { Some(array) } else { None };
+        with_creation(creation, linked()?, |creation| instance((plugin.create)(creation, &decoded)?, array, out))
     }
 }
 

@@ -27,6 +27,6 @@ callbacks! {
         let CreatedFor::Rank(rank) = created_for(decoded)? else {
             return Err(Failure::broken("expected a number of dimensions for a memory layout"));
         };
-        with_creation(creation, linked()?, |creation| instance((plugin.create)(creation, rank)?, out))
+        with_creation(creation, linked()?, |creation| instance((plugin.create)(creation, rank)?, None, out))
     }
 }

@@ -256,6 +256,10 @@ impl ArrayToBytesCodec for ForeignCodec {
         self.run_array(Direction::Decode, array, encoded, decoded)
     }
 
+    fn encodes(&self, _array: &ArrayRepresentation) -> bool {
+        self.instance.vtable.encode.is_some()
+    }
+
     fn subsets(&self) -> Option<&dyn DecodeSubset> {
         self.decodes_subsets.then_some(self)
     }
