@@ -105,7 +105,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         ],
     ),
     entry(Codec, "codec-floatpred", &["imagecodecs_floatpred", "numcodecs.imagecodecs_floatpred"]),
-    entry(Codec, "codec-gribberish", &["gribberish"]),
+    entry(Codec, "codec-gribberish", &["gribberish", "grib", "numcodecs.grib", "gribscan.rawgrib"]),
     entry(
         Codec,
         "codec-gzip",

@@ -18,32 +18,56 @@
 //!
 //! Final v3 has the codec as `gribberish`.
 //!
-//! Source: `GribberishCodec` in gribberish; "Manual on Codes" of the World Meteorological Organization, volume I.2.
+//! References of kerchunk have the same messages as chunks of `grib`; `numcodecs.grib` is also read. Its members are
+//! `var` and `dtype`, the data type of the array. Elements of 9999, the number that stands for missing points, are NaN,
+//! also where a field has it. A coordinate has one element for each point of the grid. Longitudes are from 0° to 360°.
+//!
+//! References of gribscan have them as chunks of `gribscan.rawgrib`, without members. Missing points are 9999.
+//!
+//! Source: `GribberishCodec` in gribberish; `GRIBCodec` in kerchunk; `RawGribCodec` in gribscan; "Manual on Codes" of the World Meteorological Organization, volume I.2.
 
 mod bits;
 mod message;
 mod packing;
 
+use std::iter::repeat_n;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use gribberish::error::GribberishError;
 use gribberish::message::Message as Decoder;
 use serde::Deserialize;
-use zarr_plugin_kit::array;
 use zarr_plugin_kit::numbers::Number;
+use zarr_plugin_kit::{NoConfiguration, array};
 use zarr_spec::codec::{ArrayToBytesCodec, CodecResult};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
     Representation, Size,
 };
 
-use message::Message;
+use message::{Grid, Message};
 
 zarr_spec::register!(
     CodecPlugin::new(Identifiers::name("gribberish"), &create)
         .configuration::<GribberishConfiguration>()
         .about("Reads chunks that are GRIB messages.", EXAMPLES)
+        .decodes_only()
+);
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("grib").with_id("grib").with_aliases(&["numcodecs.grib"]),
+        &create_kerchunk,
+    )
+    .configuration::<KerchunkConfiguration>()
+    .about("Reads chunks that are GRIB messages, as kerchunk does.", KERCHUNK_EXAMPLES)
+    .decodes_only()
+);
+
+zarr_spec::register!(
+    CodecPlugin::new(Identifiers::id("gribscan.rawgrib"), &create_gribscan)
+        .configuration::<NoConfiguration>()
+        .about("Reads chunks that are GRIB messages, as gribscan does.", GRIBSCAN_EXAMPLES)
         .decodes_only()
 );
 
@@ -59,12 +83,36 @@ const EXAMPLES: &[Example] = &[
     .with_shape(&[4, 6]),
 ];
 
+const KERCHUNK_EXAMPLES: &[Example] = &[
+    Example::v2(r#"{"id": "grib", "var": "t", "dtype": "float64"}"#)
+        .with_data_types(&["float64"])
+        .with_shape(&[4, 6]),
+    Example::v3(r#"{"name": "grib", "configuration": {"var": "t", "dtype": "float64"}}"#)
+        .with_data_types(&["float64"])
+        .with_shape(&[4, 6]),
+];
+
+const GRIBSCAN_EXAMPLES: &[Example] =
+    &[Example::v2(r#"{"id": "gribscan.rawgrib"}"#).with_data_types(&["float64"]).with_shape(&[4, 6])];
+
+/// The number for missing points in ecCodes, which kerchunk and gribscan call.
+const MISSING: f64 = 9999.0;
+
 /// Reads chunks that are GRIB messages.
 #[derive(Debug, Clone, Copy)]
 struct Gribberish {
+    reader: Reader,
     variable: Variable,
     adjust_longitude_range: bool,
     north_up: bool,
+}
+
+/// The program whose elements a chunk has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    Gribberish,
+    Kerchunk,
+    Gribscan,
 }
 
 /// The values in a chunk.
@@ -102,7 +150,11 @@ impl Gribberish {
     /// Compares the sizes in a message with the chunk.
     fn check(self, message: &Message<'_>, count: usize) -> CodecResult {
         if self.variable != Variable::Field {
-            return message.grid()?.check_coordinates(self.variable == Variable::Latitude, count);
+            let grid = message.grid()?;
+            return match self.reader {
+                Reader::Gribberish => grid.check_coordinates(self.variable == Variable::Latitude, count),
+                Reader::Kerchunk | Reader::Gribscan => grid.check_points(count),
+            };
         }
         if self.adjust_longitude_range || self.north_up {
             message.grid()?.check_points(count)?;
@@ -111,21 +163,48 @@ impl Gribberish {
     }
 
     /// Decodes a message whose sizes are those of the chunk.
-    fn values(self, message: &[u8]) -> Result<Vec<f64>, GribberishError> {
+    fn values(self, message: &Message<'_>) -> Result<Vec<f64>, GribberishError> {
+        let is_of_latitudes = message.grid().is_ok_and(Grid::is_of_latitudes);
         let not_read = || GribberishError::MessageError("it is not a message of edition 2".to_owned());
-        let message = Decoder::from_data(message, 0).ok_or_else(not_read)?;
+        let message = Decoder::from_data(message.bytes, 0).ok_or_else(not_read)?;
         let Self { adjust_longitude_range, north_up, .. } = self;
         if self.variable == Variable::Field {
             let field = message.data()?;
             if !adjust_longitude_range && !north_up {
-                return Ok(field);
+                return Ok(self.with_missing(field));
             }
             return Ok(message.latlng_projector()?.adjust_data(field, adjust_longitude_range, north_up));
         }
         let (latitudes, longitudes) =
             message.latlng_projector()?.lat_lng_adjusted(adjust_longitude_range, north_up);
-        Ok(if self.variable == Variable::Latitude { latitudes } else { longitudes })
+        let is_by_point = self.reader == Reader::Kerchunk && is_of_latitudes;
+        Ok(match self.variable {
+            Variable::Latitude if is_by_point => {
+                latitudes.iter().flat_map(|it| repeat_n(*it, longitudes.len())).collect()
+            }
+            Variable::Latitude => latitudes,
+            _ if is_by_point => turned(&longitudes.repeat(latitudes.len())),
+            _ if self.reader == Reader::Kerchunk => turned(&longitudes),
+            _ => longitudes,
+        })
     }
+
+    /// Replaces missing points, which are NaN, or the number for them by the element that the reader has there.
+    fn with_missing(self, mut field: Vec<f64>) -> Vec<f64> {
+        for value in &mut field {
+            match self.reader {
+                Reader::Kerchunk if *value == MISSING => *value = f64::NAN,
+                Reader::Gribscan if value.is_nan() => *value = MISSING,
+                _ => {}
+            }
+        }
+        field
+    }
+}
+
+/// Returns longitudes from 0° to 360°.
+fn turned(longitudes: &[f64]) -> Vec<f64> {
+    longitudes.iter().map(|longitude| longitude.rem_euclid(360.0)).collect()
 }
 
 impl ArrayToBytesCodec for Gribberish {
@@ -145,7 +224,7 @@ impl ArrayToBytesCodec for Gribberish {
         let message = Message::of(encoded)?;
         self.check(&message, count)?;
         // The library indexes slices with numbers of the message.
-        let values = catch_unwind(AssertUnwindSafe(|| self.values(message.bytes)))
+        let values = catch_unwind(AssertUnwindSafe(|| self.values(&message)))
             .map_err(|_| CodecError::corrupt("the GRIB message cannot be decoded"))?
             .map_err(CodecError::corrupt)?;
         if values.len() != count {
@@ -179,15 +258,54 @@ struct GribberishConfiguration {
 fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     let GribberishConfiguration { var, adjust_longitude_range, north_up } = creation.parse()?;
     let codec = Gribberish {
-        variable: match var.as_deref() {
-            Some("latitude") => Variable::Latitude,
-            Some("longitude") => Variable::Longitude,
-            // The name of the field, which has no effect.
-            _ => Variable::Field,
-        },
+        reader: Reader::Gribberish,
+        variable: Variable::of(var.as_deref()),
         adjust_longitude_range: adjust_longitude_range.unwrap_or(false),
         north_up: north_up.unwrap_or(false),
     };
     Gribberish::expected(array(decoded)?)?;
     Ok(Codec::ArrayToBytes(Arc::new(codec)))
+}
+
+impl Variable {
+    /// Returns the coordinate with this name. The name of a field has no effect.
+    fn of(name: Option<&str>) -> Self {
+        match name {
+            Some("latitude") => Self::Latitude,
+            Some("longitude") => Self::Longitude,
+            _ => Self::Field,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct KerchunkConfiguration {
+    var: String,
+    dtype: Option<String>,
+}
+
+fn create_kerchunk(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
+    let KerchunkConfiguration { var, dtype } = creation.parse()?;
+    let variable = Variable::of(Some(&var));
+    let number = Gribberish::expected(array(decoded)?)?.number;
+    let dtype = dtype.as_deref().unwrap_or(if variable == Variable::Field { "float32" } else { "float64" });
+    let names = if number == Number::F64 { ["float64", "<f8", "f8"] } else { ["float32", "<f4", "f4"] };
+    if !names.contains(&dtype) {
+        return Err(CodecError::Unsupported(format!(
+            "`dtype` is `{dtype}`, but the elements are `{}`",
+            names[0]
+        )));
+    }
+    Ok(of_eccodes(Reader::Kerchunk, variable))
+}
+
+fn create_gribscan(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
+    let NoConfiguration {} = creation.parse()?;
+    Gribberish::expected(array(decoded)?)?;
+    Ok(of_eccodes(Reader::Gribscan, Variable::Field))
+}
+
+fn of_eccodes(reader: Reader, variable: Variable) -> Codec {
+    let codec = Gribberish { reader, variable, adjust_longitude_range: false, north_up: false };
+    Codec::ArrayToBytes(Arc::new(codec))
 }

@@ -146,6 +146,11 @@ fn set_bits(bitmap: &[u8], points: usize) -> CodecResult<usize> {
 }
 
 impl Grid {
+    /// Returns whether the rows and columns are latitudes and longitudes.
+    pub(crate) fn is_of_latitudes(self) -> bool {
+        self.is_of_latitudes
+    }
+
     /// Checks that the grid has `count` points.
     ///
     /// # Errors

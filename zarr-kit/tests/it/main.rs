@@ -137,7 +137,7 @@ fn errors_name_the_program_that_provides_an_unknown_identifier() {
             "codec `imagecodecs_pglz` is unknown; Python package imagecodecs 2026.10.10 has it",
         ),
         ("zarrs.gdeflate", "codec `zarrs.gdeflate` is unknown; crate zarrs 0.23.14 has it"),
-        ("grib", "codec `grib` is unknown; Python package kerchunk 0.2.10 has it"),
+        ("FITSAscii", "codec `FITSAscii` is unknown; Python package kerchunk 0.2.10 has it"),
         ("nope", "codec `nope` is unknown"),
     ] {
         assert_eq!(registry.codecs().unknown(identifier).to_string(), wanted);
