@@ -1,8 +1,26 @@
-//! Decimal numbers of documents as elements of float types that Rust does not have.
+//! Decimal numbers of documents as elements, also of float types that Rust does not have.
 
 use std::cmp::Ordering;
 
-use zarr_json::Number;
+use zarr_json::{Number, Value};
+use zarr_spec::data_type::FillContext;
+use zarr_spec::{Format, Invalid};
+
+/// Returns the number in a string, with a warning. Python programs write and read such strings in v2 and v3. In the draft,
+/// only GDAL writes them, for integers from 2^63 on, which float64 cannot represent. `None` for other values.
+///
+/// # Errors
+///
+/// In strict mode, for a number in a string.
+pub fn in_text(json: &Value, context: &FillContext<'_>) -> Result<Option<Number>, Invalid> {
+    let number = json.as_str().and_then(Number::parse).filter(Number::is_finite_token);
+    let is_large = |number: &Number| number.as_u64().is_some() && number.as_i64().is_none();
+    let Some(number) = number.filter(|number| context.format != Format::V3Draft || is_large(number)) else {
+        return Ok(None);
+    };
+    context.reading.tolerate(format!("fill value {json} is a number in a string"))?;
+    Ok(Some(number))
+}
 
 /// Returns the nearest number with `mantissa` stored bits and an exponent of at least `least_exponent`, rounded once
 /// from the decimal text; ties to even. The exponent has no upper limit, so the number may be too large for the type.

@@ -21,7 +21,7 @@ mod round;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_plugin_kit::numbers::{AnyNumber, Complex, Number, Operand as _, each};
+use zarr_plugin_kit::numbers::{AnyNumber, Complex, Number, Operand, bf16, each, f16};
 use zarr_plugin_kit::{Sides, array, with_any_number};
 use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
@@ -73,7 +73,45 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, Clone)]
 pub struct BitRound {
     keepbits: u32,
-    sides: Sides<AnyNumber>,
+    sides: Sides<Numbers>,
+}
+
+/// The numbers of an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// A number of a type that codecs can compute with.
+    One(AnyNumber),
+    /// The parts of a `complex_float16`.
+    Halves,
+    /// The parts of a `complex_bfloat16`.
+    BrainHalves,
+}
+
+impl Operand for Numbers {
+    fn of(data_type: &dyn DataType) -> Option<Self> {
+        match &*data_type.name() {
+            "complex_float16" => Some(Self::Halves),
+            "complex_bfloat16" => Some(Self::BrainHalves),
+            _ => AnyNumber::of(data_type).map(Self::One),
+        }
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Self::One(number) => number.size(),
+            Self::Halves | Self::BrainHalves => 4,
+        }
+    }
+}
+
+impl Numbers {
+    fn is_integer(self) -> bool {
+        matches!(self, Self::One(number) if number.is_integer())
+    }
+
+    fn is_rounded(&self) -> bool {
+        !matches!(self, Self::One(AnyNumber::Number(Number::Bool) | AnyNumber::Narrow(..)))
+    }
 }
 
 impl BitRound {
@@ -85,9 +123,7 @@ impl BitRound {
     /// [`CodecError::InvalidConfiguration`] if `keepbits` exceeds the mantissa, or is 0 for integers.
     pub fn new(keepbits: u32, data_type: Arc<dyn DataType>) -> CodecResult<Self> {
         let name = data_type.name();
-        let is_rounded =
-            |number: &AnyNumber| !matches!(number, AnyNumber::Number(Number::Bool) | AnyNumber::Narrow(..));
-        let number = AnyNumber::of(&*data_type).filter(is_rounded).ok_or_else(|| {
+        let number = Numbers::of(&*data_type).filter(Numbers::is_rounded).ok_or_else(|| {
             CodecError::Unsupported(format!("elements of data type `{name}` cannot be rounded"))
         })?;
         if number.is_integer() && keepbits == 0 {
@@ -106,13 +142,17 @@ impl BitRound {
     fn round(&self, decoded: &[u8], encoded: &mut [u8]) -> CodecResult {
         let keepbits = self.keepbits;
         match self.sides.decoded {
-            AnyNumber::Number(Number::C64) => {
+            Numbers::Halves => each(decoded, encoded, |complex: Complex<f16>| complex.rounded(keepbits)),
+            Numbers::BrainHalves => {
+                each(decoded, encoded, |complex: Complex<bf16>| complex.rounded(keepbits))
+            }
+            Numbers::One(AnyNumber::Number(Number::C64)) => {
                 each(decoded, encoded, |complex: Complex<f32>| complex.rounded(keepbits))
             }
-            AnyNumber::Number(Number::C128) => {
+            Numbers::One(AnyNumber::Number(Number::C128)) => {
                 each(decoded, encoded, |complex: Complex<f64>| complex.rounded(keepbits))
             }
-            number => with_any_number!(number, T => {
+            Numbers::One(number) => with_any_number!(number, T => {
                 integer: each(decoded, encoded, |integer: T| integer.rounded(keepbits)),
                 float: each(decoded, encoded, |float: T| float.rounded(keepbits)),
                 other: return Err(CodecError::Unsupported("booleans cannot be rounded".into())),
@@ -124,13 +164,13 @@ impl BitRound {
 
 /// Returns the number of stored bits of the mantissa of a float or of one part of a complex number; `None` for
 /// integers.
-fn mantissa(number: AnyNumber) -> Option<u32> {
+fn mantissa(number: Numbers) -> Option<u32> {
     match number {
-        AnyNumber::BF16 => Some(7),
-        AnyNumber::Number(Number::F16) => Some(10),
-        AnyNumber::Number(Number::F32 | Number::C64) => Some(23),
-        AnyNumber::Number(Number::F64 | Number::C128) => Some(52),
-        _ => None,
+        Numbers::BrainHalves | Numbers::One(AnyNumber::BF16) => Some(7),
+        Numbers::Halves | Numbers::One(AnyNumber::Number(Number::F16)) => Some(10),
+        Numbers::One(AnyNumber::Number(Number::F32 | Number::C64)) => Some(23),
+        Numbers::One(AnyNumber::Number(Number::F64 | Number::C128)) => Some(52),
+        Numbers::One(_) => None,
     }
 }
 
@@ -184,8 +224,8 @@ fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> CodecResult<Bi
 }
 
 /// Returns whether the number is a real float of NumPy.
-fn is_of_numpy(number: AnyNumber) -> bool {
-    matches!(number, AnyNumber::Number(number) if number.is_float())
+fn is_of_numpy(number: Numbers) -> bool {
+    matches!(number, Numbers::One(AnyNumber::Number(number)) if number.is_float())
 }
 
 /// Returns whether the rules of numcodecs apply: in v2, in the first generation of the draft, which uses the names of

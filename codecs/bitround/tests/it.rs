@@ -13,7 +13,9 @@ use zarr_conformance::types::{
 };
 use zarr_conformance::{array, hex, native};
 use zarr_spec::codec::ArrayToArrayCodec;
-use zarr_spec::{ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size};
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
+};
 
 const URI: &str = "https://zarr-kit.example/spec/codecs/bitround/1.0";
 
@@ -261,4 +263,22 @@ fn configurations_that_a_format_lacks_are_not_translated() {
     let integers = Representation::Array(array(&[4], INT32));
     let to_v2 = translate(Format::V3, "bitround", &keepbits(7), &integers, Format::V2);
     assert!(matches!(to_v2, Err(CodecError::Unsupported(_))));
+}
+
+/// The parts of complex numbers of two bytes each are rounded like real numbers.
+#[test]
+fn both_parts_of_complex_halves_are_rounded() {
+    for (name, part) in [("complex_float16", FLOAT16), ("complex_bfloat16", BFLOAT16)] {
+        let real = array(&[4], part);
+        let complex = array(&[2], UINT32.named(name));
+        let bytes = hex("0100 ff3b 5634 0080");
+        let of = |array: &ArrayRepresentation| {
+            let decoded = Representation::Array(array.clone());
+            let made = create(Format::V3, "bitround", r#"{"keepbits": 3}"#, Mode::Strict, &decoded).unwrap();
+            assert_eq!(made.warnings, [""; 0]);
+            encode(&made.codec, array, &bytes).unwrap()
+        };
+        assert_eq!(of(&complex), of(&real), "{name}");
+        assert_ne!(of(&complex), bytes, "{name}");
+    }
 }

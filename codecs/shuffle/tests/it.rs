@@ -129,3 +129,14 @@ fn an_element_size_of_0_is_read_as_1_with_a_warning() {
     }
     assert!(matches!(Shuffle::new(0), Err(CodecError::InvalidConfiguration(_))));
 }
+
+/// Tests V2-CODEC-11.
+#[test]
+fn elements_of_one_byte_are_copied_in_every_mode() {
+    for mode in [Mode::Strict, Mode::Lenient] {
+        let made = create(Format::V2, "shuffle", r#"{"elementsize": 1}"#, mode, &BYTES).unwrap();
+        assert_eq!(made.warnings, [""; 0]);
+        assert_eq!(encode(&made.codec, &plain(), &[1, 2, 3, 4, 5]).unwrap(), [1, 2, 3, 4, 5]);
+        assert_eq!(decode(&made.codec, &plain(), &[1, 2, 3, 4, 5], 5).unwrap(), [1, 2, 3, 4, 5]);
+    }
+}

@@ -75,13 +75,11 @@ fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
 }
 
 fn parse_fill(json: &Value, context: &FillContext<'_>) -> Result<u16, String> {
-    let text = match json {
-        Value::Number(number) if number.is_finite_token() => {
-            return nearest(number).map(bf16::to_bits).ok_or_else(|| format!("{number} has too many digits"));
-        }
-        Value::String(text) => text.as_str(),
-        _ => return Err(format!("{json} is not a number")),
-    };
+    let in_text = decimals::in_text(json, context).map_err(|invalid| invalid.to_string())?;
+    if let Some(number) = in_text.as_ref().or(json.as_number()).filter(|number| number.is_finite_token()) {
+        return nearest(number).map(bf16::to_bits).ok_or_else(|| format!("{number} has too many digits"));
+    }
+    let text = json.as_str().ok_or_else(|| format!("{json} is not a number"))?;
     match (text, context.format) {
         ("NaN", _) => Ok(NAN),
         ("Infinity", _) => Ok(bf16::INFINITY.to_bits()),

@@ -152,3 +152,12 @@ fn v2_and_configurations_are_refused() {
     assert_eq!(subject("{}").unwrap().data_type.name(), "bfloat16");
     assert!(matches!(subject(r#"{"bits":16}"#), Err(DataTypeError::InvalidConfiguration(_))));
 }
+
+#[test]
+fn a_number_in_a_string_causes_one_warning_and_is_refused_in_strict_mode() {
+    let (element, warnings) = v3(Mode::Lenient).fill_and_warnings("\"1.5\"").unwrap();
+    assert_eq!(element, 0x3fc0_u16.to_ne_bytes());
+    assert_eq!(warnings, ["fill value \"1.5\" is a number in a string"]);
+    assert!(v3(Mode::Strict).fill("\"1.5\"").is_err());
+    assert!(v3(Mode::Lenient).fill("\"1.5x\"").is_err());
+}

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use zarr_plugin_kit::decimals;
 use zarr_spec::data_type::FillContext;
 use zarr_spec::{Format, Number, Value};
 
@@ -47,16 +48,9 @@ pub(crate) fn parse(
     })
 }
 
-/// Returns the number in a string. Python programs write and read such strings in v2 and v3. In the draft, only GDAL
-/// writes them, for integers from 2^63 on, which float64 cannot represent.
+/// Returns the number in a string.
 pub(crate) fn in_text(json: &Value, context: &FillContext<'_>) -> Result<Option<Number>, String> {
-    let number = json.as_str().and_then(Number::parse).filter(Number::is_finite_token);
-    let is_large = |number: &Number| number.as_u64().is_some() && number.as_i64().is_none();
-    let Some(number) = number.filter(|number| context.format != Format::V3Draft || is_large(number)) else {
-        return Ok(None);
-    };
-    context.tolerate(format!("fill value {json} is a number in a string"))?;
-    Ok(Some(number))
+    decimals::in_text(json, context).map_err(|invalid| invalid.to_string())
 }
 
 /// Parses an integer with a fraction, or in v2 with an exponent (V2-FILL-18, DT-I-12).

@@ -18,12 +18,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_plugin_kit::decimals;
 use zarr_spec::data_type::{
     Created, DataTypeDocument, FillContext, GENERIC_UNIT, Kind, TIME_UNITS, Typestring,
 };
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
-    FillValue, Format, Identifiers, Invalid, Units, Value,
+    FillValue, Format, Identifiers, Invalid, Number, Units, Value,
 };
 
 /// The URI of the extension in the draft.
@@ -245,10 +246,13 @@ impl DataType for Time {
     }
 
     /// Reads the count as an integer, or `"NaT"`.
-    fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> DataTypeResult<FillValue> {
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let count = match json {
             Value::String(text) if text == "NaT" => Some(civil::NOT_A_TIME),
-            json => json.as_i64(),
+            json => match in_text(json, context)? {
+                Some(number) => number.as_i64(),
+                None => json.as_i64(),
+            },
         };
         let count = count.ok_or_else(|| {
             DataTypeError::FillValue(format!("{json} is neither an integer of 64 bits nor \"NaT\""))
@@ -279,6 +283,10 @@ impl DataType for Time {
             }
         }
     }
+}
+
+fn in_text(json: &Value, context: &FillContext<'_>) -> DataTypeResult<Option<Number>> {
+    decimals::in_text(json, context).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))
 }
 
 fn count(element: &[u8]) -> Option<i64> {

@@ -244,3 +244,12 @@ fn dates_follow_the_gregorian_calendar() {
         }
     }
 }
+
+#[test]
+fn a_count_in_a_string_causes_one_warning_and_is_refused_in_strict_mode() {
+    let (element, warnings) = v2(Mode::Lenient, "<M8[ns]").unwrap().fill_and_warnings("\"-5\"").unwrap();
+    assert_eq!(element, (-5_i64).to_ne_bytes());
+    assert_eq!(warnings, ["fill value \"-5\" is a number in a string"]);
+    assert!(v2(Mode::Strict, "<M8[ns]").unwrap().fill("\"-5\"").is_err());
+    assert!(v2(Mode::Lenient, "<M8[ns]").unwrap().fill("\"1.5\"").is_err());
+}

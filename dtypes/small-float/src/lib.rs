@@ -37,6 +37,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use zarr_plugin_kit::decimals;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
@@ -223,11 +224,12 @@ impl SmallFloat {
     }
 
     fn parse_part(&self, json: &Value, context: &FillContext<'_>) -> Result<u16, String> {
-        let text = match json {
-            Value::Number(number) if number.is_finite_token() => return self.float.nearest(number),
-            Value::String(text) => text.as_str(),
-            _ => return Err(format!("{json} is not a number")),
-        };
+        let in_text = decimals::in_text(json, context).map_err(|invalid| invalid.to_string())?;
+        if let Some(number) = in_text.as_ref().or(json.as_number()).filter(|number| number.is_finite_token())
+        {
+            return self.float.nearest(number);
+        }
+        let text = json.as_str().ok_or_else(|| format!("{json} is not a number"))?;
         let special = match text {
             "NaN" => self.float.nan(),
             "Infinity" => self.float.infinity(false),

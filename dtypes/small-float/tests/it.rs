@@ -273,3 +273,20 @@ fn v2_and_configurations_are_refused() {
         assert_eq!(SmallFloat::named(name), None);
     }
 }
+
+#[test]
+fn a_number_in_a_string_causes_one_warning_and_is_refused_in_strict_mode() {
+    let registry = Registry::linked().unwrap();
+    let one = v3("float8_e4m3").fill("1").unwrap();
+    for (name, fill, wanted) in
+        [("float8_e4m3", "\"1\"", one.clone()), ("complex_float8_e4m3", "[\"1\", 1]", one.repeat(2))]
+    {
+        let json = format!("\"{name}\"");
+        let lenient = Subject::new(&registry, Format::V3, Mode::Lenient, &json).unwrap();
+        let (element, warnings) = lenient.fill_and_warnings(fill).unwrap();
+        assert_eq!(element, wanted, "{name}");
+        assert_eq!(warnings, ["fill value \"1\" is a number in a string"], "{name}");
+        assert!(v3(name).fill(fill).is_err(), "{name}");
+        assert!(lenient.fill("\"1x\"").is_err(), "{name}");
+    }
+}

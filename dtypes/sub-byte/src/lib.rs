@@ -16,6 +16,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use zarr_plugin_kit::decimals;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
@@ -116,11 +117,13 @@ impl SubByte {
         if self.is_signed() { i16::from(byte.cast_signed()) } else { i16::from(byte) }
     }
 
-    fn parse_fill(self, json: &Value, format: Format) -> Result<u8, String> {
-        if let (Value::String(text), Format::V3Draft) = (json, format) {
+    fn parse_fill(self, json: &Value, context: &FillContext<'_>) -> Result<u8, String> {
+        if let (Value::String(text), Format::V3Draft) = (json, context.format) {
             return self.parse_byte(text);
         }
-        let number = json.as_number().ok_or_else(|| format!("{json} is not a number"))?;
+        let in_text = decimals::in_text(json, context).map_err(|invalid| invalid.to_string())?;
+        let number =
+            in_text.as_ref().or(json.as_number()).ok_or_else(|| format!("{json} is not a number"))?;
         let value = number.as_i128().ok_or_else(|| format!("{number} is not an integer"))?;
         let (least, most) = match self.is_signed() {
             true => (-(1i128 << (self.bits() - 1)), (1 << (self.bits() - 1)) - 1),
@@ -192,7 +195,7 @@ impl DataType for SubByte {
 
     /// Reads an integer; in the draft also the byte of an element.
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
-        let byte = self.parse_fill(json, context.format);
+        let byte = self.parse_fill(json, context);
         byte.map(|byte| FillValue::new([byte])).map_err(|what| {
             DataTypeError::FillValue(format!("{what}; the data type is {}", self.identifier()))
         })

@@ -114,3 +114,13 @@ fn a_configuration_is_refused() {
     assert_eq!(subject("{}").unwrap().data_type.name(), "int4");
     assert!(matches!(subject(r#"{"bits":4}"#), Err(DataTypeError::InvalidConfiguration(_))));
 }
+
+#[test]
+fn a_number_in_a_string_causes_one_warning_and_is_refused_in_strict_mode() {
+    let lenient = Subject::new(&Registry::linked().unwrap(), Format::V3, Mode::Lenient, "\"int4\"").unwrap();
+    let (element, warnings) = lenient.fill_and_warnings("\"-3\"").unwrap();
+    assert_eq!(element, v3("int4").fill("-3").unwrap());
+    assert_eq!(warnings, ["fill value \"-3\" is a number in a string"]);
+    assert!(v3("int4").fill("\"-3\"").is_err());
+    assert!(lenient.fill("\"8\"").is_err());
+}

@@ -1,9 +1,9 @@
 //! Complex numbers in v3.
 
 use zarr_conformance::hex;
-use zarr_spec::ByteOrder;
+use zarr_spec::{ByteOrder, Format, Mode};
 
-use crate::{refuses, strict};
+use crate::{refuses, strict, subject};
 
 fn little(name: &str, fill: &str) -> Vec<u8> {
     let subject = strict(name);
@@ -33,4 +33,16 @@ fn a_complex_number_is_a_pair_of_floats() {
 fn the_registered_aliases_are_the_same_types() {
     assert_eq!(strict("complex_float32").data_type.name(), "complex64");
     assert_eq!(strict("complex_float64").data_type.name(), "complex128");
+}
+
+#[test]
+fn parts_in_strings_cause_one_warning_each_and_are_refused_in_strict_mode() {
+    for (format, name) in [(Format::V3, "\"complex64\""), (Format::V2, "\"<c8\"")] {
+        let lenient = subject(format, Mode::Lenient, name).unwrap();
+        let (element, warnings) = lenient.fill_and_warnings("[\"1.5\", \"-2\"]").unwrap();
+        assert_eq!(element, lenient.fill("[1.5, -2]").unwrap());
+        let expected = ["1.5", "-2"].map(|part| format!("fill value \"{part}\" is a number in a string"));
+        assert_eq!(warnings, expected);
+        assert!(subject(format, Mode::Strict, name).unwrap().fill("[\"1.5\", -2]").is_err());
+    }
 }
