@@ -386,7 +386,7 @@ fn a_chunk_is_stored_in_its_encoded_shape() {
     // A part of a chunk is written: the padding remains.
     array.write_encoded_chunk(&[0, 0], &[1, 2, 70, 4, 5, 71, 72, 73, 74]).unwrap();
     assert_eq!(array.read_values::<u8>(&Selection::All).unwrap(), values);
-    array.write_values(&Selection::parse("0, 0", array.shape()).unwrap(), &[100u8]).unwrap();
+    array.write_values(Selection::parse("0, 0", array.shape()).unwrap(), &[100u8]).unwrap();
     assert_eq!(stored(&array, "a/c/0/0").unwrap(), [100, 2, 70, 4, 5, 71, 72, 73, 74]);
     assert_eq!(array.chunk_subset(&[0, 0]).unwrap().shape(), [2, 2]);
     assert_eq!(array.read_chunk(&[0, 0]).unwrap().shape(), [3, 3]);
@@ -408,7 +408,7 @@ fn inner_chunks_divide_the_encoded_shape() {
     let array = created(Format::V3, &builder.clone().codec(("sharding_indexed", sharding(2))));
     array.write_values(&Selection::All, &[1, 2, 3, 4, 5, 6u8]).unwrap();
     assert_eq!(stored(&array, "a/c/1").unwrap()[..4], [4, 5, 6, 0]);
-    array.write_values(&Selection::parse("3", array.shape()).unwrap(), &[40u8]).unwrap();
+    array.write_values(Selection::parse("3", array.shape()).unwrap(), &[40u8]).unwrap();
     assert_eq!(array.read_values::<u8>(&Selection::All).unwrap(), [1, 2, 3, 40, 5, 6]);
     assert_eq!(array.stored_inner_chunks(&[1]).unwrap(), [[0], [1]]);
     let hierarchy = Hierarchy::create(memory(), &Context::linked().unwrap(), Format::V3).unwrap();
