@@ -34,6 +34,7 @@ const TRANSFORMERS: &[Wrong] = &[
 const STORES: &[Wrong] = &[
     ("lists-deep", &["D3-STORE-08", "D3-STORE-29", "D3-STORE-32", "V3-STORE-11"]),
     ("panics-on-urls", &["store-locations"]),
+    ("forgets-values", &["store-reopened"]),
 ];
 
 #[test]
@@ -73,7 +74,8 @@ fn stores_with_one_fault_break_the_matching_rules() {
             "panics-on-urls" => &|url| panic!("{url}"),
             _ => &|_| Err(Invalid::new("this store can only be described with JSON").into()),
         };
-        let example = Example::v3(leaked(format!("{{\"type\": \"{name}\"}}")));
+        let path = if name == "forgets-values" { r#", "path": "data""# } else { "" };
+        let example = Example::v3(leaked(format!("{{\"type\": \"{name}\"{path}}}")));
         let plugin = StorePlugin::new(name, &[], open).about("Does one thing wrong.", examples([example]));
         registry.register_store(plugin).unwrap();
     });
@@ -192,5 +194,20 @@ impl Store for Wrapped {
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
         self.store(key).size(key)
+    }
+}
+
+/// A store in files that begins empty whenever it is opened.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Forgetful {
+    #[serde(rename = "path")]
+    _path: String,
+}
+
+#[typetag::deserialize(name = "forgets-values")]
+impl StoreConfiguration for Forgetful {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(empty())
     }
 }
