@@ -13,6 +13,9 @@ use zarr_kit::spec::{Representation, Value};
 use entry::{Entry, Linked};
 use page::{Example, Page};
 
+/// The member of rectilinear grids that is a proposal for final v3. The page, which is for the draft, does not describe it.
+const PROPOSED: &str = "encoded_chunk_shapes";
+
 /// Calls `with` for every entry of every example that names the extension of its page. An example without elements uses
 /// the array of the first example.
 fn each_entry(mut with: impl FnMut(&Linked, &Page, &Example, &Entry, &Representation)) {
@@ -127,7 +130,8 @@ fn the_examples_of_plugins_conform_to_the_schemas_of_their_pages() {
     let mut count = 0;
     for page in Page::all() {
         let identifiers = linked.identifiers(&page);
-        for document in linked.examples(&page) {
+        let described = |document: &&&str| !document.contains(PROPOSED);
+        for document in linked.examples(&page).iter().filter(described) {
             let entries = Entry::all(&identifiers, &page::parsed(document));
             for entry in entries.iter().filter(|entry| entry.is_described(&page)) {
                 assert_eq!(
