@@ -33,7 +33,7 @@ pub(crate) struct Resolved {
     pub(crate) key_encoding: Arc<dyn ChunkKeyEncoding>,
     pub(crate) chain: CodecChain,
     /// The name of the first codec that can only decode. If there is one, elements cannot be written.
-    pub(crate) decode_only: Option<DecodeOnly>,
+    pub(crate) decode_only: Option<Box<DecodeOnly>>,
     pub(crate) chunk: ArrayRepresentation,
     /// Whether the fill value is undefined. Then zeros replace it.
     pub(crate) fill_is_undefined: bool,
@@ -109,7 +109,7 @@ pub(crate) fn resolve(
                 grid,
                 named_grid,
                 key_encoding,
-                decode_only: decode_only(&context.registry, metadata.format, &chain),
+                decode_only: decode_only(&context.registry, metadata.format, &chain).map(Box::new),
                 chain,
                 chunk,
                 fill_is_undefined: undefined,

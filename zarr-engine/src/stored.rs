@@ -66,8 +66,8 @@ pub(crate) struct StoredArray {
     indexes: IndexCache,
     /// Distinguishes the chunk locks of this array from those of other arrays.
     lock_seed: u64,
-    /// A document that must be unchanged when a part of a chunk is stored.
-    guard: Option<Guard>,
+    /// A document that must be unchanged when a part of a chunk is stored. It is boxed, because few arrays have one.
+    guard: Option<Box<Guard>>,
 }
 
 /// The parts of an array that are determined when it is opened.
@@ -105,11 +105,11 @@ impl StoredArray {
     /// Returns the same array. Parts of its chunks are stored only while a document is unchanged.
     pub(crate) fn guarded(&self, guard: Guard) -> Self {
         let array = self.replaced(Arc::clone(&self.resolved), Arc::clone(&self.context));
-        Self { guard: Some(guard), ..array }
+        Self { guard: Some(Box::new(guard)), ..array }
     }
 
     pub(crate) fn guard(&self) -> Option<&Guard> {
-        self.guard.as_ref()
+        self.guard.as_deref()
     }
 
     pub(crate) fn context(&self) -> &Context {

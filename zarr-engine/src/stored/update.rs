@@ -68,7 +68,7 @@ impl StoredArray {
         let Some(condition) = &old.condition else { return self.store(chunk, value).map(|()| true) };
         self.check_need(chunk, value.map_or(0, <[u8]>::len) as u64)?;
         self.forget_index(chunk);
-        self.guard.as_ref().map_or(Ok(()), Guard::check)?;
+        self.guard.as_deref().map_or(Ok(()), Guard::check)?;
         let store = &self.resolved.store;
         self.with_key(chunk, |key| {
             let written = match (value, condition) {
