@@ -50,6 +50,8 @@ REFUSED_V3: dict[str, str] = {
 }
 REFUSED_V2: dict[str, str] = {
     # Encoded chunks have no data type and no shape, see `IMAGES` in `_lazy.py`.
+    "grib": "converts elements, not bytes",
+    "gribscan.rawgrib": "converts elements, not bytes",
     "imagecodecs_jpegxl": "converts elements, not bytes",
     "imagecodecs_lerc": "converts elements, not bytes",
     "imagecodecs_wavpack": "converts elements, not bytes",
