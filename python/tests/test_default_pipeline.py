@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import zarr_kit
 import zarr_kit_plugins._names as names
 
-# numcodecs has no annotations.
+# numcodecs is not annotated.
 numcodecs: Any = import_module("numcodecs")
 
 pytestmark = pytest.mark.filterwarnings("ignore")

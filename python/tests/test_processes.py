@@ -288,7 +288,7 @@ def test_the_number_of_threads_follows_from_argument_variable_and_affinity(
         f"array = zarr_kit.create_array('memory:', shape=3, dtype='u1', threads={argument}); "
         "print(array._hierarchy.engine.threads)"
     )
-    # Variables of libraries that the engine uses have no effect.
+    # Variables of libraries that the engine uses are ignored.
     others = {"RAYON_NUM_THREADS": "7", "RAYON_RS_NUM_CPUS": "7", "OMP_NUM_THREADS": "7"}
     environment = {**os.environ, **others, "ZARR_KIT_THREADS": variable}
     assert int(subprocess.check_output([sys.executable, "-c", program], env=environment)) == expected

@@ -268,7 +268,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Code
 }
 
 impl Variable {
-    /// Returns the coordinate with this name. The name of a field has no effect.
+    /// Returns the coordinate with this name. Other names are those of fields, and are ignored.
     fn of(name: Option<&str>) -> Self {
         match name {
             Some("latitude") => Self::Latitude,

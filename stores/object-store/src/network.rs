@@ -80,7 +80,7 @@ pub(crate) fn threads() -> Result<Arc<Threads>, BoxError> {
     Ok(started)
 }
 
-/// Returns the client for these settings, which `make` creates if there is none yet.
+/// Returns the client for these settings. `make` creates it for the first store.
 ///
 /// # Errors
 ///

@@ -197,6 +197,12 @@ impl Array {
         let fill = self.fill_value().bytes();
         let count = shape.iter().try_fold(1_u64, |count, &length| count.checked_mul(length));
         let count = count.and_then(|count| usize::try_from(count).ok()).ok_or_else(too_many)?;
+        // The shape comes from the document, so the elements are not created before their size is known to fit.
+        let each = match self.data_type().elements() {
+            Elements::Variable => fill.len().saturating_add(size_of::<&[u8]>()),
+            Elements::Fixed { .. } => fill.len(),
+        };
+        self.stored.check_need(index, each.saturating_mul(count) as u64)?;
         match self.data_type().elements() {
             Elements::Variable => {
                 let elements =

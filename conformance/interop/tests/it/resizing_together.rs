@@ -12,7 +12,7 @@ use zarr_kit::spec::store::{
     Version, get_value,
 };
 use zarr_kit::spec::{Key, Output, Prefix};
-use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection};
+use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Selection};
 
 /// Runs the work of another program before one of its requests.
 struct Meanwhile {
@@ -179,4 +179,20 @@ fn an_append_during_a_resize_has_one_of_the_serial_orders() {
             }
         }
     }
+}
+
+/// Stores without conditional erasing get chunks of fill values, whose size comes from the document.
+#[test]
+fn a_chunk_that_exceeds_the_memory_budget_is_not_replaced() {
+    let store = Arc::new(MinimalStore::new(STORES[1]));
+    let opened: Arc<dyn Store> = Arc::<MinimalStore>::clone(&store);
+    let hierarchy = Hierarchy::create(Arc::clone(&opened), &Context::linked().unwrap(), Format::V3).unwrap();
+    let chunk = 1 << 40;
+    let builder = ArrayBuilder::new([2 * chunk], "uint16").chunks([chunk]);
+    let mut array = hierarchy.create_array("/a", &builder).unwrap();
+    let key = Key::new("a/c/1").unwrap();
+    opened.set(&key, Payload::from(&b"value"[..])).unwrap();
+    let error = array.resize(&[chunk]).unwrap_err();
+    assert!(matches!(error, Error::OverBudget(_)) && error.to_string().contains("a/c/1"), "{error}");
+    assert_eq!(get_value(&*opened, &key, 100).unwrap().unwrap(), b"value"[..]);
 }

@@ -328,7 +328,8 @@ fn read_from_a_late_server(hedge: bool) -> usize {
         value(asked, b"v")
     });
     let store = described(&zarr_spec::json!({"type": "http", "url": server.url(), "hedge": hedge})).unwrap();
-    for _ in 0..20 {
+    // The usual time is known after 16 answers. None of them is sent again before, also on a busy machine.
+    for _ in 0..16 {
         assert_eq!(get_value(&*store, &key("v"), 1).unwrap().unwrap(), b"v"[..]);
     }
     assert_eq!(get_value(&*store, &key("late"), 1).unwrap().unwrap(), b"v"[..]);
