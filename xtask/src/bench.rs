@@ -18,6 +18,7 @@ mod cases;
 mod chart;
 mod clock;
 mod comparison;
+mod container;
 mod copy;
 mod datasets;
 mod far_store;
@@ -35,6 +36,7 @@ mod table;
 
 use cases::Case;
 use comparison::Comparison;
+use container::Container;
 use group::Group;
 use programs::Program;
 use report::Report;
@@ -261,7 +263,8 @@ fn plugin_for_icechunk(
     cases: &mut Vec<Case>,
     is_published: bool,
 ) -> Result<Option<PathBuf>, Failure> {
-    if !cases.iter().any(|case| case.dataset.is_in_repository()) {
+    let is_in_repository = |case: &Case| case.dataset.container == Some(Container::Icechunk);
+    if !cases.iter().any(is_in_repository) {
         return Ok(None);
     }
     let target = output.join("icechunk");
@@ -280,7 +283,7 @@ fn plugin_for_icechunk(
         return Err(Failure::Broken(reason.to_owned()));
     }
     say(&format!("SKIPPED: {reason}\n"))?;
-    cases.retain(|case| !case.dataset.is_in_repository());
+    cases.retain(|case| !is_in_repository(case));
     Ok(None)
 }
 

@@ -11,6 +11,7 @@ import json
 import shutil
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -44,8 +45,8 @@ class Case:
         self.chunks = tuple(members.get("chunks", ()))
         self.boxes = [key_of(ranges) for ranges in members.get("boxes", [])]
         self.cache = members.get("cache", 0)
-        # Whether the hierarchy is in the Icechunk repository `repository` in the folder.
-        self.repository = members.get("repository", False)
+        # The store in the folder that contains the hierarchy, if it is not the folder: see `benches/peers/src/case.rs`.
+        self.container = members.get("container")
         self.count = members.get("count", 0)
 
     @property
@@ -170,6 +171,21 @@ def weigh(task):
     return {"seconds": seconds, "checksum": found, "peak": peak}
 
 
+def contain(folder, container, url):
+    """Make an archive of the files in a folder, or references to their URLs below `url`."""
+    files = {str(file.relative_to(folder)): file for file in sorted(folder.rglob("*")) if file.is_file()}
+    if container == "zip":
+        with zipfile.ZipFile(folder / "data.zip", "w") as archive:
+            for key, file in files.items():
+                archive.write(file, key)
+    else:
+        references = {
+            key: file.read_text() if file.name == "zarr.json" else [f"{url}/{key}"] for key, file in files.items()
+        }
+        text = json.dumps({"version": 1, "refs": references})
+        (folder / "references.json").write_text(text)
+
+
 def main():
     name, threads = sys.argv[1], int(sys.argv[2])
     program = importlib.import_module(MODULES[name]).Program(name, threads)
@@ -188,6 +204,9 @@ def main():
                     answer = run(task)
                 case "weigh":
                     answer = weigh(task)
+                case "contain":
+                    contain(Path(request["folder"]), request["container"], request["url"])
+                    answer = {}
                 case "release":
                     task = None
                     gc.collect()

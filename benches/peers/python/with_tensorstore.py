@@ -43,6 +43,12 @@ class Program:
 
     def location(self, case, path):
         """Return the location of the keys below `path` of the hierarchy; `path` is empty or ends with a slash."""
+        if case.container == "zip":
+            return {"driver": "zip", "base": self.place(case, "data.zip"), "path": path}
+        return self.place(case, path)
+
+    def place(self, case, path):
+        """Return the location of a key or a prefix in the folder or the remote store."""
         if not case.far:
             return {"driver": "file", "path": f"{case.folder}/{path}"}
         return {

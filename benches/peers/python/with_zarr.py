@@ -62,10 +62,25 @@ class Program:
             zarr.config.set({"threading.max_workers": case.far["requests"]})
         return object_store(case.far)
 
+    def contained(self, case):
+        """Return an archive or references on a server, which fsspec reads."""
+        zarr.config.set({"async.concurrency": case.far["requests"]})
+        url = f"{case.far['endpoint']}/{case.far['bucket']}/{case.far['prefix']}"
+        if case.container == "zip":
+            return zarr.storage.FsspecStore.from_url(f"zip::{url}/data.zip", read_only=True)
+        options = {
+            "fo": f"{url}/references.json",
+            "remote_protocol": "http",
+            "remote_options": {"asynchronous": True},
+        }
+        return zarr.storage.FsspecStore.from_url("reference://", storage_options=options, read_only=True)
+
     def open(self, case, mode="r"):
-        if case.repository:
+        if case.container == "icechunk":
             session = repository(case).readonly_session("main")
             return zarr.open_array(store=session.store, path="array", mode="r")
+        if case.container:
+            return zarr.open_array(store=self.contained(case), path="array", mode="r")
         return zarr.open_array(store=self.store(case), path="array", mode=mode)
 
     def do_read(self, case):
@@ -85,7 +100,7 @@ class Program:
         return seconds, checksum(kept)
 
     def do_write(self, case, source):
-        if case.repository:
+        if case.container == "icechunk":
             return self.write_to_repository(case, source)
         case.write_empty_array()
         array = self.open(case, "r+")

@@ -85,6 +85,22 @@ pub struct Far {
     pub requests: usize,
 }
 
+/// A kind of store that contains a hierarchy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Container {
+    /// The Icechunk repository `repository`.
+    Icechunk,
+    /// The archive `data.zip`.
+    Zip,
+    /// The references `references.json`.
+    Reference,
+    /// The database `data.lmdb`.
+    Lmdb,
+    /// The database `data.redb`.
+    Redb,
+}
+
 /// One case: an operation, its data and its settings.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -118,9 +134,9 @@ pub struct Case {
     /// The maximum size of a cache of decoded chunks, in bytes.
     #[serde(default)]
     pub cache: usize,
-    /// Whether the hierarchy is in the Icechunk repository `repository` in the folder.
+    /// The store in the folder that contains the hierarchy, if it is not the folder.
     #[serde(default)]
-    pub repository: bool,
+    pub container: Option<Container>,
     /// The number of arrays that are created.
     #[serde(default)]
     pub count: usize,

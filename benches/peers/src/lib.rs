@@ -8,7 +8,7 @@ mod data;
 mod memory;
 mod serve;
 
-pub use case::{Case, Far, Floor, Operation, Ranges, wanted_of_chunk};
+pub use case::{Case, Container, Far, Floor, Operation, Ranges, wanted_of_chunk};
 pub use data::{Data, boxes_checksum, read_strings};
 pub use serve::{About, Failure, Program, Ran, Task, serve};
 

@@ -174,7 +174,7 @@ pub(crate) fn general(report: &Report) -> Vec<General> {
         tenfold(report, "reading ten times the chunks", &reading.each_ref().map(String::as_str)),
         tenfold(report, "writing ten times the chunks", &writing.each_ref().map(String::as_str)),
     ];
-    means.chain(others).chain(tenfold).flatten().chain(python::general(report)).collect()
+    means.chain(others).chain(tenfold).chain([databases(report)]).flatten().chain(python::general(report)).collect()
 }
 
 /// Returns the mean over the local cases. Growth cases are left out because they repeat the same work, and remote cases
@@ -278,6 +278,26 @@ fn tenfold(report: &Report, what: &str, cases: &[&str]) -> Option<General> {
     })
 }
 
+/// Compares databases with many small chunks with the same chunks in files.
+fn databases(report: &Report) -> Option<General> {
+    let median = |name: String| {
+        let case = report.cases.iter().find(|case| case.name == name)?;
+        case.median(report.ours())
+    };
+    let ratio = |database: &str, operation: &str| {
+        let files = median(format!("1e5-chunks/{operation}"))?;
+        Some((format!("1e5-chunks-{database}/{operation}"), median(format!("1e5-chunks-{database}/{operation}"))? / files))
+    };
+    let all = ["lmdb", "redb"].into_iter().flat_map(|database| ["read", "write"].map(|operation| ratio(database, operation)));
+    let (worst, most) = all.flatten().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    Some(General {
+        what: "time of 100,000 chunks in a database ÷ in files".to_owned(),
+        aim: "1.00×".to_owned(),
+        found: format!("{most:.2}× at most (`{worst}`)"),
+        is_met: most <= 1.0,
+    })
+}
+
 impl CaseReport {
     /// Returns the peak memory in bytes.
     pub(crate) fn peak(&self, program: &str) -> Option<u64> {
@@ -332,6 +352,20 @@ mod tests {
         let memory = found.iter().find(|general| general.what.contains("whole read")).unwrap();
         assert_eq!((memory.found.as_str(), memory.is_met), ("0 MiB at most (`zstd/read`)", true));
         assert!(!found.iter().any(|general| general.what.contains("copies")));
+    }
+
+    #[test]
+    fn databases_are_compared_with_files() {
+        let mut report = made_up();
+        report.cases[0].name = "1e5-chunks/read".to_owned();
+        report.cases[1].name = "1e5-chunks-lmdb/read".to_owned();
+        // Files take 200 ms, the database 2 ms.
+        let found = general(&report).into_iter().find(|general| general.what.contains("database")).unwrap();
+        assert_eq!((found.found.as_str(), found.is_met), ("0.01× at most (`1e5-chunks-lmdb/read`)", true));
+        report.cases[1].name = "1e5-chunks/read".to_owned();
+        report.cases[0].name = "1e5-chunks-redb/read".to_owned();
+        let found = general(&report).into_iter().find(|general| general.what.contains("database")).unwrap();
+        assert!(!found.is_met, "{found:?}");
     }
 
     #[test]

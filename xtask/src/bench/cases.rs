@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::aims::ONE_THREAD;
+use super::container::Container;
 use super::datasets::{self, Dataset, Sizes};
 use super::group::Group;
 
@@ -358,7 +359,20 @@ fn growth(sizes: Sizes) -> Vec<Case> {
             cases.push(Case::new(&dataset, "write", &format!("{title}, write")));
         }
     }
+    cases.extend(databases(sizes));
     cases
+}
+
+/// Returns cases with many chunks in a database, which are compared with the same chunks in files.
+fn databases(sizes: Sizes) -> Vec<Case> {
+    let grid = if sizes.is_quick { [10, 10, 10] } else { [10, 100, 100] };
+    let of = |(name, title, container): (&'static str, &str, Container)| {
+        let dataset = Dataset { container: Some(container), ..datasets::many(name, grid) };
+        ["read", "write"]
+            .map(|operation| Case::new(&dataset, operation, &format!("100,000 chunks of 1 KiB in {title}, {operation}")))
+    };
+    let databases = [("1e5-chunks-lmdb", "LMDB", Container::Lmdb), ("1e5-chunks-redb", "redb", Container::Redb)];
+    databases.into_iter().flat_map(of).collect()
 }
 
 #[cfg(test)]

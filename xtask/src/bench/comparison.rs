@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::cases::{Case, State};
 use super::clock::Clock;
+use super::container::Container;
 use super::copy;
 use super::datasets::Dataset;
 use super::far_store::{FarStore, Traffic};
@@ -322,7 +323,7 @@ impl Comparison {
             "chunks": dataset.chunks,
             "boxes": case.boxes,
             "cache": case.cache,
-            "repository": dataset.is_in_repository(),
+            "container": dataset.container,
             "count": count.unwrap_or(0),
         });
         if let Some(far_store) = self.far_store.as_ref().filter(|_| case.is_far) {
@@ -354,7 +355,11 @@ impl Comparison {
         if dataset.is_hierarchy() || self.written.contains(dataset.name) {
             return Ok(());
         }
+        // Programs write the files from which an archive is made, not the archive.
+        let made = dataset.container.filter(|container| container.is_made_from_files());
+        let files = Dataset { container: dataset.container.filter(|_| made.is_none()), ..dataset.clone() };
         let write = Case {
+            dataset: files,
             operation: "write",
             threads: 2,
             boxes: dataset.parts(),
@@ -365,7 +370,7 @@ impl Comparison {
             ..case.clone()
         };
         let mut reasons = Vec::new();
-        for program in self.neutral(dataset, None) {
+        for program in self.neutral(&write.dataset, None) {
             write_group(&folder, dataset)?;
             let question = self.question(&write, program, &folder);
             let written = self
@@ -374,6 +379,7 @@ impl Comparison {
                 .and_then(|_| self.ask(program, 2, Runner::release));
             match written {
                 Ok(()) => {
+                    self.contain(&folder, made)?;
                     self.written.insert(dataset.name);
                     return Ok(());
                 }
@@ -381,6 +387,14 @@ impl Comparison {
             }
         }
         Err(format!("no program can write the data: {}", reasons.join("; ")))
+    }
+
+    /// Makes an archive of the files in a folder, or references to them, if a dataset needs them.
+    fn contain(&mut self, folder: &Path, made: Option<Container>) -> Result<(), String> {
+        let Some(container) = made else { return Ok(()) };
+        let url = self.far_store.as_ref().and_then(|far_store| far_store.url_of(folder));
+        let question = json!({"do": "contain", "folder": folder, "container": container, "url": url});
+        self.ask(Program::ZarrPython, 2, |runner| runner.ask(&question)).map(drop)
     }
 
     /// Returns the programs that write the data for all and check output, except `but`.
@@ -535,10 +549,9 @@ fn stop_slow(tracks: &mut [Track]) {
     }
 }
 
-/// Returns whether a program opens the dataset. Only zarr-python has a package for Icechunk.
+/// Returns whether a program opens the dataset.
 fn can_open(program: Program, dataset: &Dataset) -> bool {
-    !dataset.is_in_repository()
-        || matches!(program, Program::ZarrKit | Program::Baseline | Program::ZarrPython)
+    dataset.container.is_none_or(|container| container.is_opened_by(program))
 }
 
 /// Returns the number of threads of a program in a case.

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::container::Container;
+
 /// An array, or a hierarchy without elements.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Dataset {
@@ -20,6 +22,8 @@ pub(crate) struct Dataset {
     pub(crate) codec: Option<(&'static str, Vec<u64>)>,
     /// The number of times that the array repeats its elements along the first dimension.
     pub(crate) repeats: u64,
+    /// The store that contains the hierarchy, if it is not the folder.
+    pub(crate) container: Option<Container>,
 }
 
 /// Lengths and counts, at full size or reduced with `--quick`.
@@ -116,6 +120,7 @@ fn image(
         shape,
         chunks,
         repeats: 1,
+        container: None,
     }
 }
 
@@ -160,6 +165,7 @@ fn in_shards(name: &'static str, shape: Vec<u64>, shards: Vec<u64>, inner: Vec<u
         shape,
         chunks: shards,
         repeats: 1,
+        container: None,
     }
 }
 
@@ -183,6 +189,7 @@ pub(crate) fn far(sizes: Sizes) -> Dataset {
         shape,
         chunks,
         repeats: 1,
+        container: None,
     }
 }
 
@@ -206,6 +213,7 @@ pub(crate) fn far_small(sizes: Sizes) -> Dataset {
         shape,
         chunks,
         repeats: 1,
+        container: None,
     }
 }
 
@@ -223,6 +231,7 @@ pub(crate) fn small(sizes: Sizes) -> Dataset {
         shape,
         chunks,
         repeats: 1,
+        container: None,
     }
 }
 
@@ -244,6 +253,7 @@ pub(crate) fn transposed(sizes: Sizes) -> Dataset {
         shape,
         chunks,
         repeats: 1,
+        container: None,
     }
 }
 
@@ -264,6 +274,7 @@ pub(crate) fn version_2(sizes: Sizes, is_delta: bool) -> Dataset {
         shape,
         chunks,
         repeats: 1,
+        container: None,
     }
 }
 
@@ -281,18 +292,22 @@ pub(crate) fn images(sizes: Sizes, name: &'static str, codec: Value) -> Dataset 
         shape,
         chunks,
         repeats: 1,
+        container: None,
     }
 }
-
-/// The name of [`icechunk`].
-const ICECHUNK: &str = "icechunk";
 
 /// Returns an array in an Icechunk repository.
 pub(crate) fn icechunk(sizes: Sizes) -> Dataset {
     let chunks = sizes.cube(64);
-    let image = image(sizes, ICECHUNK, Some(zstd()), Some("zstd-5"));
+    let image = image(sizes, "icechunk", Some(zstd()), Some("zstd-5"));
     let document = v3("uint16", &image.shape, &chunks, json!([bytes(), zstd()]));
-    Dataset { codec: Some(("zstd-5", chunks.clone())), document, chunks, ..image }
+    let container = Some(Container::Icechunk);
+    Dataset { codec: Some(("zstd-5", chunks.clone())), document, chunks, container, ..image }
+}
+
+/// Returns the array of [`far`] in a zip archive, or as references.
+pub(crate) fn far_in(sizes: Sizes, name: &'static str, container: Container) -> Dataset {
+    Dataset { name, container: Some(container), ..far(sizes) }
 }
 
 /// Returns an array in an N5 container.
@@ -315,6 +330,7 @@ pub(crate) fn n5(sizes: Sizes) -> Dataset {
         shape,
         chunks,
         repeats: 1,
+        container: None,
     }
 }
 
@@ -332,6 +348,7 @@ pub(crate) fn sparse(sizes: Sizes) -> Dataset {
         shape,
         chunks,
         repeats: 1,
+        container: None,
     }
 }
 
@@ -350,6 +367,7 @@ pub(crate) fn strings(sizes: Sizes) -> Dataset {
         shape,
         chunks,
         repeats: 1,
+        container: None,
     }
 }
 
@@ -369,6 +387,7 @@ pub(crate) fn nodes(name: &'static str, groups: u64, arrays: u64) -> Dataset {
         shape,
         chunks,
         repeats: 1,
+        container: None,
     }
 }
 
@@ -398,6 +417,7 @@ pub(crate) fn long(sizes: Sizes, name: &'static str, repeats: u64) -> Dataset {
         shape,
         chunks,
         repeats,
+        container: None,
     }
 }
 
@@ -417,6 +437,7 @@ pub(crate) fn planes(sizes: Sizes, gib: u64) -> Dataset {
         shape,
         chunks,
         repeats,
+        container: None,
     }
 }
 
@@ -442,6 +463,7 @@ pub(crate) fn many(name: &'static str, grid: [u64; 3]) -> Dataset {
         shape,
         chunks,
         repeats: 1,
+        container: None,
     }
 }
 
@@ -484,11 +506,6 @@ impl Dataset {
             Some(("attributes.json", _)) => ("attributes.json", json!({"n5": "4.0.0"})),
             _ => ("zarr.json", json!({"zarr_format": 3, "node_type": "group", "attributes": {}})),
         }
-    }
-
-    /// Returns whether the array is in an Icechunk repository.
-    pub(crate) fn is_in_repository(&self) -> bool {
-        self.name == ICECHUNK
     }
 
     /// Returns the parts that repeat the elements, as boxes. Returns no parts for an array that is written in one call.

@@ -99,6 +99,11 @@ impl FarStore {
         Some(json!({"endpoint": endpoint, "bucket": "bench", "prefix": prefix, "requests": requests}))
     }
 
+    /// Returns the URL of `folder` for programs that read single files.
+    pub(crate) fn url_of(&self, folder: &Path) -> Option<String> {
+        Some(format!("{}/bench/{}", self.endpoint, folder.file_name()?.to_str()?))
+    }
+
     /// Returns the traffic since the last call.
     pub(crate) fn traffic(&mut self) -> Result<Traffic, String> {
         let answer = self.runner.ask(&json!({"do": "traffic"})).map_err(Trouble::text)?;

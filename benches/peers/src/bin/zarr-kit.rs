@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use zarr_kit::loaded::Loader;
 use zarr_kit::ndarray::IxDyn;
 use zarr_kit::spec::Key;
@@ -15,7 +15,7 @@ use zarr_kit::{
     OpenOptions, Registry, Selection, open_store,
 };
 use zarr_peers::{
-    About, Case, Failure, Far, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines,
+    About, Case, Container, Failure, Far, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines,
     checksum_of_values, read_strings, serve, timed,
 };
 
@@ -77,39 +77,55 @@ impl Program for ZarrKit {
     }
 }
 
-/// Opens `below` in the folder or the remote store, with a cache if the case permits one.
-fn store(case: &Case, below: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
-    let folder = case.folder.join(below);
-    let folder = folder.to_str().ok_or("the path of the folder is not UTF-8")?;
-    let store = match &case.far {
+/// Returns the description of `below` in the folder or the remote store.
+fn description(case: &Case, below: &str) -> Result<Value, Failure> {
+    Ok(match &case.far {
         Some(Far { endpoint, bucket, prefix, .. }) => {
             let url = format!("s3://{bucket}/{prefix}/{below}");
             json!({"type": "s3", "url": url, "endpoint": endpoint, "anonymous": true})
         }
-        None if case.cache == 0 => return Ok(open_store(context.registry(), folder)?),
-        None => json!({"type": "filesystem", "path": folder}),
-    };
-    let store = if case.cache == 0 {
-        store
-    } else {
-        json!({"type": "cache", "bytes": case.cache, "chunks": "decoded", "store": store})
-    };
+        None => json!({"type": "filesystem", "path": case.folder.join(below)}),
+    })
+}
+
+/// Opens `below` in the folder or the remote store, with a cache if the case permits one.
+fn store(case: &Case, below: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
+    if case.far.is_none() && case.cache == 0 {
+        let folder = case.folder.join(below);
+        let folder = folder.to_str().ok_or("the path of the folder is not UTF-8")?;
+        return Ok(open_store(context.registry(), folder)?);
+    }
+    let mut store = description(case, below)?;
+    if case.cache > 0 {
+        store = json!({"type": "cache", "bytes": case.cache, "chunks": "decoded", "store": store});
+    }
     Ok(open_store(context.registry(), &store.to_string())?)
 }
 
-/// Opens the Icechunk repository of the case.
-fn repository(case: &Case, context: &Context) -> Result<Arc<dyn Store>, Failure> {
-    Ok(open_store(context.registry(), &format!("icechunk:{}", case.folder.join("repository").display()))?)
+/// Opens the store that contains the hierarchy of the case.
+fn contained(case: &Case, container: Container, context: &Context) -> Result<Arc<dyn Store>, Failure> {
+    let file = |name: &str| case.folder.join(name).display().to_string();
+    let location = match container {
+        Container::Icechunk => format!("icechunk:{}", file("repository")),
+        Container::Lmdb => format!("lmdb:{}", file("data.lmdb")),
+        Container::Redb => format!("redb:{}", file("data.redb")),
+        Container::Zip => json!({"type": "zip", "key": "data.zip", "store": description(case, "")?}).to_string(),
+        Container::Reference => {
+            let Far { endpoint, bucket, prefix, .. } = case.far.as_ref().ok_or("references are to a server")?;
+            let target = json!({"type": "http", "url": format!("{endpoint}/{bucket}/{prefix}")});
+            let store = description(case, "")?;
+            json!({"type": "reference", "key": "references.json", "store": store, "targets": [target]}).to_string()
+        }
+    };
+    Ok(open_store(context.registry(), &location)?)
 }
 
 /// Replaces the array by one without chunks.
 fn write_empty_array(case: &Case, context: &Context) -> Result<(), Failure> {
-    if !case.repository {
-        return case.write_empty_array();
-    }
+    let Some(container) = case.container else { return case.write_empty_array() };
     case.write_empty_folder()?;
     let (name, document) = case.document.as_ref().ok_or("a case that writes needs a document")?;
-    let store = repository(case, context)?;
+    let store = contained(case, container, context)?;
     Hierarchy::create(Arc::clone(&store), context, Format::V3)?;
     store.set(&Key::new(format!("array/{name}"))?, document.as_bytes().into())?;
     Ok(store.commit()?)
@@ -117,8 +133,8 @@ fn write_empty_array(case: &Case, context: &Context) -> Result<(), Failure> {
 
 /// Opens the array in the given format. The runners of the other programs also get the format.
 fn open(case: &Case, context: &Context) -> Result<Array, Failure> {
-    if case.repository {
-        return Ok(Hierarchy::open(repository(case, context)?, context)?.array("/array")?);
+    if let Some(container) = case.container {
+        return Ok(Hierarchy::open(contained(case, container, context)?, context)?.array("/array")?);
     }
     if case.array_folder().join("attributes.json").exists() {
         let container = open_store(context.registry(), &format!("n5:{}", case.folder.display()))?;

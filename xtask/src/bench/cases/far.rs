@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::super::container::Container;
 use super::super::datasets::{self, Sizes};
 use super::{Case, random_boxes};
 
@@ -11,6 +12,8 @@ pub(super) fn cases(sizes: Sizes) -> Vec<Case> {
     let shards = datasets::far_shards(sizes);
     let arrays = datasets::nodes("far-arrays", 0, sizes.count(200));
     let variables = datasets::variables("far-variables", sizes.count(500));
+    let archive = datasets::far_in(sizes, "far-zip", Container::Zip);
+    let references = datasets::far_in(sizes, "far-references", Container::Reference);
     let start = sizes.length(50) + 1;
     let unaligned = [150, 300, 300].map(|length| [start, start + sizes.length(length)]).to_vec();
     let boxes = random_boxes(&shards.shape, sizes.length(32), 500);
@@ -22,7 +25,7 @@ pub(super) fn cases(sizes: Sizes) -> Vec<Case> {
         Case::new(&zstd, "read", "zstd 5, 128 chunks of 1 MiB, read").named("far/read").floor(fetched()),
         Case::new(&zstd, "write", "zstd 5, 128 chunks of 1 MiB, write").named("far/write"),
         Case {
-            boxes: vec![unaligned],
+            boxes: vec![unaligned.clone()],
             ..Case::new(&zstd, "boxes", "zstd 5, one box that no chunk lines up with")
         }
         .named("far/box"),
@@ -42,6 +45,11 @@ pub(super) fn cases(sizes: Sizes) -> Vec<Case> {
         Case::new(&arrays, "open", "200 arrays, listed and opened").named("far/arrays/open"),
         Case::new(&variables, "open", "500 arrays with consolidated metadata, opened")
             .named("far/variables/open"),
+        Case::new(&archive, "read", "a zip archive of 128 chunks of 1 MiB, read").named("far/zip/read"),
+        Case { boxes: vec![unaligned], ..Case::new(&archive, "boxes", "a zip archive, one box") }
+            .named("far/zip/box"),
+        Case::new(&references, "read", "references to 128 chunks of 1 MiB, read")
+            .named("far/references/read"),
     ];
     cases.map(|case| Case { is_far: true, ..case }).to_vec()
 }
