@@ -60,6 +60,8 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "bz2",
             "https://purl.org/zarr/spec/codec/bz2/1.0",
             "https://codec.zarrs.dev/bytes_to_bytes/bz2",
+            "imagecodecs_bz2",
+            "numcodecs.imagecodecs_bz2",
         ],
     ),
     entry(Codec, "codec-cast-value", &["https://zarr-kit.example/spec/codecs/cast-value/1.0", "cast_value"]),
@@ -84,6 +86,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         "codec-delta",
         &["https://zarr-kit.example/spec/codecs/delta/1.0", "numcodecs.delta", "delta"],
     ),
+    entry(Codec, "codec-fill-hdf-strings", &["fill_hdf_strings"]),
     entry(
         Codec,
         "codec-fixedscaleoffset",
@@ -105,6 +108,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         ],
     ),
     entry(Codec, "codec-floatpred", &["imagecodecs_floatpred", "numcodecs.imagecodecs_floatpred"]),
+    entry(Codec, "codec-gdeflate", &["zarrs.gdeflate", "https://codec.zarrs.dev/bytes_to_bytes/gdeflate"]),
     entry(Codec, "codec-gribberish", &["gribberish", "grib", "numcodecs.grib", "gribscan.rawgrib"]),
     entry(
         Codec,
@@ -146,6 +150,8 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "numcodecs.lz4",
             "lz4",
             "https://purl.org/zarr/spec/codec/lz4/1.0",
+            "imagecodecs_lz4",
+            "numcodecs.imagecodecs_lz4",
         ],
     ),
     entry(Codec, "codec-lz4h5", &["imagecodecs_lz4h5", "numcodecs.imagecodecs_lz4h5"]),
@@ -158,6 +164,8 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "numcodecs.lzma",
             "lzma",
             "https://purl.org/zarr/spec/codec/lzma/1.0",
+            "imagecodecs_lzma",
+            "numcodecs.imagecodecs_lzma",
         ],
     ),
     entry(Codec, "codec-lzw", &["imagecodecs_lzw", "numcodecs.imagecodecs_lzw"]),
@@ -193,12 +201,14 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://codec.zarrs.dev/array_to_bytes/pcodec",
         ],
     ),
+    entry(Codec, "codec-pickle", &["pickle"]),
     entry(Codec, "codec-png", &["imagecodecs_png", "numcodecs.imagecodecs_png"]),
     entry(
         Codec,
         "codec-quantize",
         &["https://zarr-kit.example/spec/codecs/quantize/1.0", "numcodecs.quantize", "quantize"],
     ),
+    entry(Codec, "codec-record-member", &["record_member"]),
     entry(Codec, "codec-reshape", &["reshape"]),
     entry(
         Codec,
@@ -217,9 +227,14 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         ],
     ),
     entry(Codec, "codec-snappy", &["imagecodecs_snappy", "numcodecs.imagecodecs_snappy"]),
-    entry(Codec, "codec-squeeze", &["zarrs.squeeze"]),
-    entry(Codec, "codec-szip", &["imagecodecs_szip", "numcodecs.imagecodecs_szip"]),
+    entry(Codec, "codec-squeeze", &["zarrs.squeeze", "https://codec.zarrs.dev/array_to_array/squeeze"]),
+    entry(
+        Codec,
+        "codec-szip",
+        &["imagecodecs_szip", "numcodecs.imagecodecs_szip", "imagecodecs_aec", "numcodecs.imagecodecs_aec"],
+    ),
     entry(Codec, "codec-transpose", &["https://purl.org/zarr/spec/codecs/transpose/1.0", "transpose"]),
+    entry(Codec, "codec-vlen", &["zarrs.vlen", "https://codec.zarrs.dev/array_to_bytes/vlen"]),
     entry(
         Codec,
         "codec-vlen-bytes",
@@ -239,6 +254,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://codec.zarrs.dev/array_to_bytes/vlen_utf8",
         ],
     ),
+    entry(Codec, "codec-vlen-v2", &["zarrs.vlen_v2", "https://codec.zarrs.dev/array_to_bytes/vlen_v2"]),
     entry(Codec, "codec-wavpack", &["wavpack", "imagecodecs_wavpack", "numcodecs.imagecodecs_wavpack"]),
     entry(Codec, "codec-webp", &["imagecodecs_webp", "numcodecs.imagecodecs_webp"]),
     entry(
@@ -263,6 +279,12 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "zlib",
             "https://purl.org/zarr/spec/codec/zlib/1.0",
             "https://codec.zarrs.dev/bytes_to_bytes/zlib",
+            "imagecodecs_zlib",
+            "numcodecs.imagecodecs_zlib",
+            "imagecodecs_zlibng",
+            "numcodecs.imagecodecs_zlibng",
+            "imagecodecs_deflate",
+            "numcodecs.imagecodecs_deflate",
         ],
     ),
     entry(
@@ -273,6 +295,8 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "zstd",
             "numcodecs.zstd",
             "https://purl.org/zarr/spec/codec/zstd/1.0",
+            "imagecodecs_zstd",
+            "numcodecs.imagecodecs_zstd",
         ],
     ),
     entry(DataType, "dtype-bfloat16", &["https://zarr-kit.example/spec/data-types/bfloat16/1.0", "bfloat16"]),
@@ -357,7 +381,13 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     entry(
         DataType,
         "dtype-json",
-        &["https://zarr-kit.example/spec/data-types/json/1.0", "zarr-kit.json", "O/json2", "O/msgpack2"],
+        &[
+            "https://zarr-kit.example/spec/data-types/json/1.0",
+            "zarr-kit.json",
+            "O/json2",
+            "O/msgpack2",
+            "O/pickle",
+        ],
     ),
     entry(
         DataType,
@@ -398,7 +428,13 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     entry(
         DataType,
         "dtype-string",
-        &["https://zarr-kit.example/spec/data-types/string/1.0", "string", "O/vlen-utf8", "O/categorize"],
+        &[
+            "https://zarr-kit.example/spec/data-types/string/1.0",
+            "string",
+            "O/vlen-utf8",
+            "O/categorize",
+            "O/fill_hdf_strings",
+        ],
     ),
     entry(
         DataType,
@@ -500,7 +536,7 @@ macro_rules! submit {
     )*};
 }
 
-submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 }
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107 }
 
 // `conformance/interop/python/known_identifiers.py` prints the table.
 inventory::submit! { KnownIdentifiers::new(include_str!("known.tsv")) }

@@ -80,6 +80,8 @@ pub use zarr_codec_fixedscaleoffset::{FixedScaleOffset, Parameter};
 pub use zarr_codec_fletcher32::Fletcher32;
 #[cfg(feature = "codec-floatpred")]
 pub use zarr_codec_floatpred::Floatpred;
+#[cfg(feature = "codec-gdeflate")]
+pub use zarr_codec_gdeflate::Gdeflate;
 #[cfg(feature = "codec-gzip")]
 pub use zarr_codec_gzip::Gzip;
 #[cfg(feature = "codec-imagecodecs-delta")]
@@ -127,7 +129,7 @@ pub use zarr_codec_snappy::Snappy;
 #[cfg(feature = "codec-squeeze")]
 pub use zarr_codec_squeeze::Squeeze;
 #[cfg(feature = "codec-szip")]
-pub use zarr_codec_szip::Szip;
+pub use zarr_codec_szip::{Aec, Szip};
 #[cfg(feature = "codec-transpose")]
 pub use zarr_codec_transpose::Transpose;
 #[cfg(feature = "codec-vlen-bytes")]
@@ -136,6 +138,8 @@ pub use zarr_codec_vlen_bytes::VlenBytes;
 pub use zarr_codec_vlen_ndarray::VlenNdarray;
 #[cfg(feature = "codec-vlen-utf8")]
 pub use zarr_codec_vlen_utf8::VlenUtf8;
+#[cfg(feature = "codec-vlen-v2")]
+pub use zarr_codec_vlen_v2::VlenV2;
 #[cfg(feature = "codec-wavpack")]
 pub use zarr_codec_wavpack::Wavpack;
 #[cfg(feature = "codec-webp")]

@@ -32,12 +32,16 @@ use zarr_codec_crc32 as _;
 use zarr_codec_crc32c as _;
 #[cfg(feature = "codec-delta")]
 use zarr_codec_delta as _;
+#[cfg(feature = "codec-fill-hdf-strings")]
+use zarr_codec_fill_hdf_strings as _;
 #[cfg(feature = "codec-fixedscaleoffset")]
 use zarr_codec_fixedscaleoffset as _;
 #[cfg(feature = "codec-fletcher32")]
 use zarr_codec_fletcher32 as _;
 #[cfg(feature = "codec-floatpred")]
 use zarr_codec_floatpred as _;
+#[cfg(feature = "codec-gdeflate")]
+use zarr_codec_gdeflate as _;
 #[cfg(feature = "codec-gribberish")]
 use zarr_codec_gribberish as _;
 #[cfg(feature = "codec-gzip")]
@@ -82,10 +86,14 @@ use zarr_codec_optional as _;
 use zarr_codec_packbits as _;
 #[cfg(feature = "codec-pcodec")]
 use zarr_codec_pcodec as _;
+#[cfg(feature = "codec-pickle")]
+use zarr_codec_pickle as _;
 #[cfg(feature = "codec-png")]
 use zarr_codec_png as _;
 #[cfg(feature = "codec-quantize")]
 use zarr_codec_quantize as _;
+#[cfg(feature = "codec-record-member")]
+use zarr_codec_record_member as _;
 #[cfg(feature = "codec-reshape")]
 use zarr_codec_reshape as _;
 #[cfg(feature = "codec-scale-offset")]
@@ -102,12 +110,16 @@ use zarr_codec_squeeze as _;
 use zarr_codec_szip as _;
 #[cfg(feature = "codec-transpose")]
 use zarr_codec_transpose as _;
+#[cfg(feature = "codec-vlen")]
+use zarr_codec_vlen as _;
 #[cfg(feature = "codec-vlen-bytes")]
 use zarr_codec_vlen_bytes as _;
 #[cfg(feature = "codec-vlen-ndarray")]
 use zarr_codec_vlen_ndarray as _;
 #[cfg(feature = "codec-vlen-utf8")]
 use zarr_codec_vlen_utf8 as _;
+#[cfg(feature = "codec-vlen-v2")]
+use zarr_codec_vlen_v2 as _;
 #[cfg(feature = "codec-wavpack")]
 use zarr_codec_wavpack as _;
 #[cfg(feature = "codec-webp")]

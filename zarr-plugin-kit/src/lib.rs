@@ -6,6 +6,7 @@
 //! | implement an array-to-array codec that maps numbers to numbers | [`Sides`] |
 //! | check that the decoded side is an array | [`array()`] |
 //! | read and write data type members of configurations | [`typestrings`] |
+//! | compute the sizes of NumPy data types in configurations | [`numpy`] |
 //! | call a library that encodes and decodes a stream in pieces | [`stream`] |
 //! | handle elements of variable size | [`items`], and [`json_items`] for arbitrary objects |
 //! | handle elements that are arrays of variable length | [`ragged`] |
@@ -27,6 +28,7 @@ pub mod images;
 pub mod items;
 pub mod json_items;
 pub mod numbers;
+pub mod numpy;
 mod object_names;
 pub mod ragged;
 mod sides;

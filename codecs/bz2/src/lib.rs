@@ -8,7 +8,10 @@
 //! Final v3 has the codec as `numcodecs.bz2`. The v3 draft does not define it: documents get a URI of this
 //! project, and a URI that other programs use is also read.
 //!
-//! Source: `bz2` in numcodecs; "bzip2 and libbzip2", version 1.0.8.
+//! imagecodecs has the same streams as `imagecodecs_bz2`, in v2 and final v3, with a default of 9;
+//! `numcodecs.imagecodecs_bz2` is also read.
+//!
+//! Source: `bz2` in numcodecs; `Bz2` in imagecodecs; "bzip2 and libbzip2", version 1.0.8.
 
 use std::io;
 use std::sync::Arc;
@@ -46,6 +49,21 @@ const EXAMPLES: &[Example] = &[
         r#"{"type": "https://zarr-kit.example/spec/codecs/bz2/1.0", "configuration": {"level": 1}}"#,
     ),
 ];
+
+// imagecodecs has the same streams, with another default level.
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_bz2")
+            .with_id("imagecodecs_bz2")
+            .with_aliases(&["numcodecs.imagecodecs_bz2"]),
+        &create_imagecodecs,
+    )
+    .configuration::<ImagecodecsConfiguration>()
+    .about("Compresses with bzip2.", EXAMPLES_BZ2)
+);
+
+const EXAMPLES_BZ2: &[Example] =
+    &[Example::v3(r#"{"name": "imagecodecs_bz2"}"#), Example::v2(r#"{"id": "imagecodecs_bz2", "level": 1}"#)];
 
 /// Compresses each chunk to one bzip2 stream.
 #[derive(Debug, Clone, Copy)]
@@ -150,6 +168,17 @@ struct Bz2Configuration {
 
 fn one() -> u32 {
     1
+}
+
+/// The configuration of imagecodecs.
+#[derive(Deserialize)]
+struct ImagecodecsConfiguration {
+    level: Option<u32>,
+}
+
+fn create_imagecodecs(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
+    let ImagecodecsConfiguration { level } = creation.parse()?;
+    Ok(Codec::BytesToBytes(Arc::new(Bz2::new(level.unwrap_or(9))?)))
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {

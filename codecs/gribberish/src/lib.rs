@@ -16,7 +16,8 @@
 //! A coordinate of a grid of latitudes and longitudes has one element for each row or column. A coordinate of another
 //! grid has one element for each point.
 //!
-//! Final v3 has the codec as `gribberish`.
+//! Final v3 has the codec as `gribberish`. v2 has it under the same name in references that older versions of gribberish
+//! wrote, with `var` and `dtype`, which repeats the data type of the elements.
 //!
 //! References of kerchunk have the same messages as chunks of `grib`; `numcodecs.grib` is also read. Its members are
 //! `var` and `dtype`, the data type of the array. Elements of 9999, the number that stands for missing points, are NaN,
@@ -24,7 +25,8 @@
 //!
 //! References of gribscan have them as chunks of `gribscan.rawgrib`, without members. Missing points are 9999.
 //!
-//! Source: `GribberishCodec` in gribberish; `GRIBCodec` in kerchunk; `RawGribCodec` in gribscan; "Manual on Codes" of the World Meteorological Organization, volume I.2.
+//! Source: `GribberishCodec` in gribberish; `GRIBCodec` in kerchunk; `RawGribCodec` in gribscan; "Manual on Codes" of the
+//! World Meteorological Organization, volume I.2.
 
 mod bits;
 mod message;
@@ -38,18 +40,21 @@ use gribberish::error::GribberishError;
 use gribberish::message::Message as Decoder;
 use serde::Deserialize;
 use zarr_plugin_kit::numbers::Number;
+use zarr_plugin_kit::numpy::Dtype;
 use zarr_plugin_kit::{NoConfiguration, array};
 use zarr_spec::codec::{ArrayToBytesCodec, CodecResult};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
-    Representation, Size,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
+    Output, Representation, Size, Value,
 };
 
 use message::{Grid, Message};
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name("gribberish"), &create)
-        .configuration::<GribberishConfiguration>()
+    CodecPlugin::new(Identifiers::name("gribberish").with_id("gribberish"), &create)
+        .translated_by(&translate)
+        .configuration_in::<GribberishConfiguration>(Format::V3)
+        .configuration_in::<OlderConfiguration>(Format::V2)
         .about("Reads chunks that are GRIB messages.", EXAMPLES)
         .decodes_only()
 );
@@ -81,6 +86,12 @@ const EXAMPLES: &[Example] = &[
     )
     .with_data_types(&["float64"])
     .with_shape(&[4, 6]),
+    Example::v2(r#"{"id": "gribberish", "var": "t2m", "dtype": "float32"}"#)
+        .with_data_types(&["float32"])
+        .with_shape(&[4, 6]),
+    Example::v2(r#"{"id": "gribberish", "var": "longitude", "dtype": "<f8"}"#)
+        .with_data_types(&["float64"])
+        .with_shape(&[6]),
 ];
 
 const KERCHUNK_EXAMPLES: &[Example] = &[
@@ -255,15 +266,39 @@ struct GribberishConfiguration {
     north_up: Option<bool>,
 }
 
+/// The configuration in v2. NumPy converts the values to `dtype`, by default 64-bit floats.
+#[derive(Deserialize)]
+struct OlderConfiguration {
+    var: String,
+    dtype: Option<Value>,
+}
+
+/// Returns the configuration in the form of v3, and the type of the elements.
+fn parse(
+    creation: &Creation<'_>,
+    decoded: &Representation,
+) -> CodecResult<(GribberishConfiguration, Number)> {
+    let Expected { number, .. } = Gribberish::expected(array(decoded)?)?;
+    let configuration = match creation.format {
+        Format::V3 => creation.parse()?,
+        Format::V2 | Format::V3Draft => {
+            let OlderConfiguration { var, dtype } = creation.parse()?;
+            check_dtype(dtype.as_ref(), number)?;
+            GribberishConfiguration { var: Some(var), adjust_longitude_range: None, north_up: None }
+        }
+    };
+    Ok((configuration, number))
+}
+
 fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
-    let GribberishConfiguration { var, adjust_longitude_range, north_up } = creation.parse()?;
+    let (configuration, _) = parse(creation, decoded)?;
+    let GribberishConfiguration { var, adjust_longitude_range, north_up } = configuration;
     let codec = Gribberish {
         reader: Reader::Gribberish,
         variable: Variable::of(var.as_deref()),
         adjust_longitude_range: adjust_longitude_range.unwrap_or(false),
         north_up: north_up.unwrap_or(false),
     };
-    Gribberish::expected(array(decoded)?)?;
     Ok(Codec::ArrayToBytes(Arc::new(codec)))
 }
 
@@ -308,4 +343,50 @@ fn create_gribscan(creation: &Creation<'_>, decoded: &Representation) -> CodecRe
 fn of_eccodes(reader: Reader, variable: Variable) -> Codec {
     let codec = Gribberish { reader, variable, adjust_longitude_range: false, north_up: false };
     Codec::ArrayToBytes(Arc::new(codec))
+}
+
+/// Writes the members of the format `to`. v2 has no grids that are adjusted.
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
+    let (configuration, number) = parse(creation, decoded)?;
+    let mut members = Object::new();
+    if to == Format::V3 {
+        if let Some(var) = configuration.var {
+            members.insert("var", var);
+        }
+        for (name, value) in [
+            ("adjust_longitude_range", configuration.adjust_longitude_range),
+            ("north_up", configuration.north_up),
+        ] {
+            if let Some(value) = value {
+                members.insert(name, value);
+            }
+        }
+        return Ok(members);
+    }
+    if configuration.adjust_longitude_range == Some(true) || configuration.north_up == Some(true) {
+        return Err(CodecError::Unsupported("grids are not adjusted in v2".to_owned()));
+    }
+    members.insert("var", configuration.var.unwrap_or_else(|| "values".to_owned()));
+    members.insert("dtype", if number == Number::F32 { "<f4" } else { "<f8" });
+    Ok(members)
+}
+
+/// Checks that `dtype` has the size of the elements, as whose bytes Python reads the values.
+fn check_dtype(dtype: Option<&Value>, number: Number) -> CodecResult {
+    let size = match dtype {
+        None | Some(Value::Null) => Number::F64.size(),
+        Some(dtype) => {
+            let parsed = Dtype::parse(dtype);
+            let parsed = parsed.map_err(|error| CodecError::configuration(format!("`dtype`: {error}")))?;
+            if parsed.kind() == 'f' { parsed.size() } else { 0 }
+        }
+    };
+    if size == number.size() {
+        return Ok(());
+    }
+    let dtype = dtype.map_or_else(|| "missing".to_owned(), Value::to_string);
+    Err(CodecError::configuration(format!(
+        "`dtype` is {dtype}; elements are floats of {} bits",
+        8 * number.size()
+    )))
 }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_codec_gribberish as _;
-use zarr_conformance::codecs::{check_damaged, created, decoded, encode};
+use zarr_conformance::codecs::{check_damaged, created, decode, decoded, encode};
 use zarr_conformance::types::{FLOAT32, FLOAT64, INT16};
 use zarr_conformance::{array, hex, native};
 use zarr_spec::{ByteOrder, CodecError, Format};
@@ -133,6 +133,34 @@ fn elements_can_be_narrower_and_the_shape_can_have_more_dimensions() {
     for (narrow, wide) in narrow.chunks_exact(4).zip(wide.chunks_exact(8)) {
         let wide = f64::from_ne_bytes(wide.try_into().unwrap());
         assert_eq!(f64::from(f32::from_ne_bytes(narrow.try_into().unwrap())).to_bits(), wide.to_bits());
+    }
+}
+
+/// The configuration in v2 repeats the data type, by a name of NumPy or a typestring.
+#[test]
+fn v2_has_a_name_and_a_data_type() {
+    let case = &WRITTEN[0];
+    for (configuration, number) in [
+        (r#"{"var": "t2m"}"#, FLOAT64),
+        (r#"{"var": "t2m", "dtype": null}"#, FLOAT64),
+        (r#"{"var": "t2m", "dtype": "float64"}"#, FLOAT64),
+        (r#"{"var": "t2m", "dtype": "<f4"}"#, FLOAT32),
+    ] {
+        let codec = created(Format::V2, NAME, configuration, (case.shape, number)).unwrap();
+        let found = decode(&codec, &array(case.shape, number), &hex(case.message), 1 << 10).unwrap();
+        let narrow = decoded(NAME, &hex(case.message), "", (case.shape, number)).unwrap();
+        assert_eq!(found, narrow, "{configuration}");
+    }
+    for (configuration, number) in [
+        ("{}", FLOAT64),
+        (r#"{"var": "t2m"}"#, FLOAT32),
+        (r#"{"var": "t2m", "dtype": "float32"}"#, FLOAT64),
+        (r#"{"var": "t2m", "dtype": "int32"}"#, FLOAT32),
+        (r#"{"var": "t2m", "dtype": 4}"#, FLOAT32),
+        (r#"{"var": "t2m", "north_up": true}"#, FLOAT64),
+    ] {
+        let result = created(Format::V2, NAME, configuration, (case.shape, number));
+        assert!(matches!(result, Err(CodecError::InvalidConfiguration(_))), "{configuration}: {result:?}");
     }
 }
 

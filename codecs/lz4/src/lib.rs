@@ -10,7 +10,12 @@
 //! Final v3 has the codec as `numcodecs.lz4`. The v3 draft does not define it: documents get a URI of this
 //! project, and a URI that other programs use is also read.
 //!
-//! Source: `lz4` in numcodecs; "LZ4 Block Format Description".
+//! imagecodecs has the codec as `imagecodecs_lz4`, in v2 and final v3; `numcodecs.imagecodecs_lz4` is also read. Only with
+//! `header`, the size precedes the block.
+//!
+//! Source: `lz4` in numcodecs; `Lz4` in imagecodecs; "LZ4 Block Format Description".
+
+mod block;
 
 use std::sync::Arc;
 
@@ -42,6 +47,24 @@ const EXAMPLES: &[Example] = &[
         r#"{"type": "https://zarr-kit.example/spec/codecs/lz4/1.0",
             "configuration": {"acceleration": 1}}"#,
     ),
+];
+
+// imagecodecs has the same blocks, which the size precedes only with `header`.
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_lz4")
+            .with_id("imagecodecs_lz4")
+            .with_aliases(&["numcodecs.imagecodecs_lz4"]),
+        &create_imagecodecs,
+    )
+    .configuration::<ImagecodecsConfiguration>()
+    .about("Compresses to one LZ4 block.", EXAMPLES_LZ4)
+);
+
+const EXAMPLES_LZ4: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_lz4"}"#),
+    Example::v2(r#"{"id": "imagecodecs_lz4", "level": 1, "hc": false, "header": false}"#),
+    Example::v2(r#"{"id": "imagecodecs_lz4", "level": null, "hc": false, "header": true}"#),
 ];
 
 /// Size in bytes of the field that precedes the block and holds the decoded size.
@@ -130,6 +153,24 @@ struct Lz4Configuration {
 
 fn one() -> i64 {
     1
+}
+
+/// The configuration of imagecodecs. This compressor ignores the level, and whether it searches longer.
+#[derive(Deserialize)]
+struct ImagecodecsConfiguration {
+    #[serde(rename = "level")]
+    _level: Option<i64>,
+    #[serde(rename = "hc")]
+    _searches_longer: Option<bool>,
+    header: Option<bool>,
+}
+
+fn create_imagecodecs(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
+    let ImagecodecsConfiguration { header, .. } = creation.parse()?;
+    Ok(Codec::BytesToBytes(match header {
+        Some(true) => Arc::new(Lz4::new()),
+        Some(false) | None => Arc::new(block::Lz4Block::default()),
+    }))
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {

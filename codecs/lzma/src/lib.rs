@@ -15,6 +15,8 @@
 //! Final v3 has the codec as `numcodecs.lzma`. The v3 draft does not define it: documents get a URI of this
 //! project, and a URI that other programs use is also read.
 //!
+//! imagecodecs has the same xz files as `imagecodecs_lzma`, in v2 and final v3; `numcodecs.imagecodecs_lzma` is also read.
+//!
 //! Source: `lzma` in numcodecs; "The .xz File Format", version 1.2.0; Python's library reference, `lzma`.
 
 mod filter;
@@ -73,6 +75,23 @@ const EXAMPLES: &[Example] = &[
         r#"{"type": "https://zarr-kit.example/spec/codecs/lzma/1.0",
             "configuration": {"format": 1, "check": -1, "preset": null, "filters": null}}"#,
     ),
+];
+
+// imagecodecs has the same xz files.
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_lzma")
+            .with_id("imagecodecs_lzma")
+            .with_aliases(&["numcodecs.imagecodecs_lzma"]),
+        &create_imagecodecs,
+    )
+    .configuration::<ImagecodecsConfiguration>()
+    .about("Compresses with LZMA to an xz file.", EXAMPLES_LZMA)
+);
+
+const EXAMPLES_LZMA: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_lzma"}"#),
+    Example::v2(r#"{"id": "imagecodecs_lzma", "level": 1, "check": "CRC32"}"#),
 ];
 
 /// The parameters of Python's `lzma` module.
@@ -267,6 +286,39 @@ fn progress(library: &mut Stream, bytes: &[u8], room: &mut [u8]) -> Result<Strea
     let read = library.total_in();
     let written = library.total_out();
     Ok(StreamProgress::new(read, written, status == Status::StreamEnd))
+}
+
+/// The configuration of imagecodecs.
+#[derive(Deserialize)]
+struct ImagecodecsConfiguration {
+    level: Option<u32>,
+    check: Option<CheckName>,
+}
+
+/// The names of checks in imagecodecs.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum CheckName {
+    None,
+    Crc32,
+    Crc64,
+    Sha256,
+}
+
+fn create_imagecodecs(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    let ImagecodecsConfiguration { level, check } = creation.parse()?;
+    let check = match check {
+        Option::None | Some(CheckName::Crc64) => 4,
+        Some(CheckName::None) => 0,
+        Some(CheckName::Crc32) => 1,
+        Some(CheckName::Sha256) => 10,
+    };
+    let level = level.unwrap_or(6);
+    if level > 9 {
+        return Err(CodecError::configuration(format!("`level` is {level}; expected 0 to 9")));
+    }
+    let configuration = LzmaConfiguration { check, preset: Some(level), ..LzmaConfiguration::default() };
+    Ok(Codec::BytesToBytes(Arc::new(Lzma::new(&configuration)?)))
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {

@@ -17,9 +17,12 @@ use zarr_spec::{
 };
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name("zarrs.squeeze"), &create)
-        .configuration::<NoConfiguration>()
-        .about("Removes the dimensions of chunks that have one element.", EXAMPLES)
+    CodecPlugin::new(
+        Identifiers::name("zarrs.squeeze").with_aliases(&["https://codec.zarrs.dev/array_to_array/squeeze"]),
+        &create,
+    )
+    .configuration::<NoConfiguration>()
+    .about("Removes the dimensions of chunks that have one element.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[

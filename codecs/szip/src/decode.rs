@@ -14,7 +14,7 @@ pub(crate) const ZERO_BLOCKS: usize = 64;
 /// The number of different sums of two samples that are encoded as one number.
 const SUMS: u32 = 13;
 
-/// Decodes a stream of exactly `size` bytes of samples.
+/// Decodes a stream of at least `size` bytes of samples. A run of zeros at the end may yield more.
 ///
 /// # Errors
 ///
@@ -28,7 +28,7 @@ pub(crate) fn decode(parameters: &Parameters, encoded: &[u8], size: usize) -> Co
         decoder.segment(wanted)?;
         decoder.restore(&mut decoded);
     }
-    match decoded.len() == size && decoder.reader.is_at_end() {
+    match decoder.reader.is_at_end() {
         true => Ok(decoded),
         false => Err(CodecError::corrupt("the stream has more samples than the chunk")),
     }
@@ -138,12 +138,13 @@ impl Decoder<'_> {
             self.samples.iter().for_each(|sample| parameters.put(*sample, decoded));
             return;
         }
-        let mut sample = *first;
-        parameters.put(sample, decoded);
+        let sign = parameters.sign();
+        let mut sample = *first ^ sign;
+        parameters.put(*first, decoded);
         let largest = parameters.largest();
         for difference in differences {
             sample = next(sample, *difference, largest);
-            parameters.put(sample, decoded);
+            parameters.put(sample ^ sign, decoded);
         }
     }
 }

@@ -107,8 +107,8 @@ fn block(parameters: &Parameters, values: &[u32], reference: Option<u32>, writer
 fn differences_of(parameters: &Parameters, samples: &[u32]) -> Vec<u32> {
     let range = parameters.largest();
     let difference = |pair: &[u32]| {
-        let before = pair[0];
-        let sample = pair[1];
+        let before = pair[0] ^ parameters.sign();
+        let sample = pair[1] ^ parameters.sign();
         match sample >= before {
             true if sample - before <= before => 2 * (sample - before),
             true => sample,

@@ -61,6 +61,7 @@ impl Layout {
             segment,
             is_msb_first: options_mask & MSB_OPTION != 0,
             has_differences: options_mask & NN_OPTION != 0,
+            is_signed: false,
         };
         let size = parameters.sample_size();
         let padded = segment * pixels_per_block * size;
@@ -102,6 +103,9 @@ impl Layout {
         let too_large = || CodecError::corrupt(format!("the chunk has {size} bytes, which is too large"));
         let padded_size = size.div_ceil(self.line).checked_mul(self.padded).ok_or_else(too_large)?;
         let padded = decode::decode(&self.parameters, encoded, padded_size)?;
+        if padded.len() != padded_size {
+            return Err(CodecError::corrupt("the stream has more samples than the chunk"));
+        }
         let mut decoded = Vec::with_capacity(size);
         for line in padded.chunks(self.padded) {
             let left = size - decoded.len();

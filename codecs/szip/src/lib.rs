@@ -1,7 +1,7 @@
 //! The `szip` codec: compresses each chunk by adaptive entropy coding, like the filter `szip` of HDF5.
 //!
 //! Bytes to bytes. The size of the chunk in four bytes, least significant byte first, precedes the stream, as in HDF5.
-//! imagecodecs can omit it with `header`; such streams are refused, because they do not contain their size.
+//! imagecodecs omits it if `header` is false. The chunk must then have one size, because the stream does not contain it.
 //!
 //! | member | meaning |
 //! |---|---|
@@ -15,8 +15,11 @@
 //!
 //! v2 and final v3 have the codec as `imagecodecs_szip`; `numcodecs.imagecodecs_szip` is also read.
 //!
-//! Source: CCSDS 121.0-B-3; `Szip` in imagecodecs; libaec.
+//! `imagecodecs_aec` has the same blocks, without lines and without a size: see [`Aec`].
+//!
+//! Source: CCSDS 121.0-B-3; `Szip` and `Aec` in imagecodecs; libaec.
 
+mod aec;
 mod bits;
 mod decode;
 mod encode;
@@ -32,6 +35,7 @@ use zarr_spec::{
     Representation, Size, json,
 };
 
+pub use aec::Aec;
 use layout::Layout;
 
 zarr_spec::register!(
@@ -68,6 +72,8 @@ pub struct Szip {
     bits_per_pixel: u32,
     pixels_per_scanline: usize,
     layout: Layout,
+    /// The size of each chunk in bytes, if it does not precede the stream.
+    size: Option<usize>,
 }
 
 impl Szip {
@@ -84,7 +90,13 @@ impl Szip {
         pixels_per_scanline: usize,
     ) -> CodecResult<Self> {
         let layout = Layout::new(options_mask, pixels_per_block, bits_per_pixel, pixels_per_scanline)?;
-        Ok(Self { options_mask, pixels_per_block, bits_per_pixel, pixels_per_scanline, layout })
+        Ok(Self { options_mask, pixels_per_block, bits_per_pixel, pixels_per_scanline, layout, size: None })
+    }
+
+    /// Omits the size of the chunk, which has to be the same for all chunks.
+    #[must_use]
+    pub fn without_header(self, chunk_size: usize) -> Self {
+        Self { size: Some(chunk_size), ..self }
     }
 }
 
@@ -97,7 +109,7 @@ impl From<Szip> for CodecEntry {
                 "pixels_per_block": codec.pixels_per_block,
                 "bits_per_pixel": codec.bits_per_pixel,
                 "pixels_per_scanline": codec.pixels_per_scanline,
-                "header": true,
+                "header": codec.size.is_none(),
             }),
         )
     }
@@ -111,6 +123,10 @@ impl BytesToBytesCodec for Szip {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
+        if let Some(size) = self.size {
+            check_size(size, decoded)?;
+            return self.layout.encode(decoded, encoded);
+        }
         let size = u32::try_from(decoded.len()).map_err(|_| {
             CodecError::encode(format!("{} bytes are too many for a size of 4 bytes", decoded.len()))
         })?;
@@ -119,13 +135,15 @@ impl BytesToBytesCodec for Szip {
     }
 
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
+        if let Some(size) = self.size {
+            check_limit(size, decoded)?;
+            return Ok(decoded.put(&self.layout.decode(encoded, size)?)?);
+        }
         let (header, stream) = encoded
             .split_first_chunk::<HEADER_SIZE>()
             .ok_or_else(|| CodecError::corrupt("the bytes are too few for the size of the chunk"))?;
         let size = usize::try_from(u32::from_le_bytes(*header)).unwrap_or(usize::MAX);
-        if size > decoded.remaining() {
-            return Err(LimitExceeded { limit: decoded.written().len() + decoded.remaining() }.into());
-        }
+        check_limit(size, decoded)?;
         Ok(decoded.put(&self.layout.decode(stream, size)?)?)
     }
 }
@@ -145,14 +163,43 @@ fn yes() -> bool {
     true
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
+/// Rejects a chunk of another size than the codec was created for.
+fn check_size(size: usize, decoded: &[u8]) -> CodecResult {
+    match decoded.len() == size {
+        true => Ok(()),
+        false => Err(CodecError::encode(format!(
+            "the chunk has {} bytes; without their size, all chunks have {size} bytes",
+            decoded.len()
+        ))),
+    }
+}
+
+/// Rejects a chunk that exceeds the output.
+fn check_limit(size: usize, decoded: &Output<'_>) -> CodecResult {
+    if size > decoded.remaining() {
+        return Err(LimitExceeded { limit: decoded.written().len() + decoded.remaining() }.into());
+    }
+    Ok(())
+}
+
+/// Returns the size of all chunks, which a stream without its size needs.
+fn known_size(decoded: &Representation) -> CodecResult<usize> {
+    let size = match decoded {
+        Representation::Array(array) => array.size(),
+        Representation::Bytes(size) => *size,
+    };
+    match size {
+        Size::Exact(size) => Ok(usize::try_from(size).unwrap_or(usize::MAX)),
+        _ => Err(CodecError::Unsupported(
+            "the stream does not contain the size of the chunk, and the preceding codec does not determine it".to_owned(),
+        )),
+    }
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     let SzipConfiguration { options_mask, pixels_per_block, bits_per_pixel, pixels_per_scanline, header } =
         creation.parse()?;
-    if !header {
-        return Err(CodecError::Unsupported(
-            "`header` is false: the stream does not contain the size of the chunk; expected true".to_owned(),
-        ));
-    }
     let codec = Szip::new(options_mask, pixels_per_block, bits_per_pixel, pixels_per_scanline)?;
+    let codec = if header { codec } else { codec.without_header(known_size(decoded)?) };
     Ok(Codec::BytesToBytes(Arc::new(codec)))
 }

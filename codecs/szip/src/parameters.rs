@@ -5,7 +5,7 @@ use zarr_spec::{CodecError, CodecResult};
 /// The parameters of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parameters {
-    /// Number of bits of a sample, 1 to 24.
+    /// Number of bits of a sample, 1 to 32.
     pub(crate) bits: u32,
     /// Number of samples of a block.
     pub(crate) block: usize,
@@ -15,6 +15,8 @@ pub(crate) struct Parameters {
     pub(crate) is_msb_first: bool,
     /// Whether differences of samples are encoded.
     pub(crate) has_differences: bool,
+    /// Whether differences are those of signed samples.
+    pub(crate) is_signed: bool,
 }
 
 impl Parameters {
@@ -34,6 +36,11 @@ impl Parameters {
             9..=16 => 2,
             _ => 4,
         }
+    }
+
+    /// Returns the bits that change between a sample and the number whose differences are encoded.
+    pub(crate) fn sign(&self) -> u32 {
+        if self.is_signed { 1 << (self.bits - 1) } else { 0 }
     }
 
     /// Returns the largest sample.

@@ -173,8 +173,11 @@ fn wrong_parameters_and_chunks_are_refused() {
         assert!(error.contains(part), "{parameters}: {error}");
     }
     let without_size = configuration("32 8 8 10").replace('}', ", \"header\": false}");
-    let result = created(NAME, &without_size);
-    assert!(matches!(result, Err(CodecError::Unsupported(_))), "{result:?}");
+    for name in [NAME, "imagecodecs_aec"] {
+        let configuration = if name == NAME { &without_size } else { "{}" };
+        let result = created(name, configuration);
+        assert!(matches!(result, Err(CodecError::Unsupported(_))), "{result:?}");
+    }
     for (parameters, chunk, part) in [
         ("32 8 12 10", &[1, 2, 3][..], "3 bytes are not pixels of 2 bytes"),
         ("32 8 12 10", &[0, 16], "more than 12 bits"),
@@ -182,5 +185,65 @@ fn wrong_parameters_and_chunks_are_refused() {
     ] {
         let error = encode(&codec(parameters), &plain(), chunk).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
+    }
+}
+
+/// Returns the codec for chunks of `size` bytes.
+fn sized(name: &str, configuration: &str, size: usize) -> Result<Codec, CodecError> {
+    let bytes = Representation::Bytes(Size::Exact(size as u64));
+    create(Format::V3, name, configuration, Mode::Strict, &bytes).map(|created| created.codec)
+}
+
+/// The stream of imagecodecs follows its header.
+#[test]
+fn streams_without_their_size_are_read_if_the_chunk_has_one_size() {
+    for (parameters, chunk, encoded) in SZIP {
+        let configuration = configuration(parameters).replace('}', ", \"header\": false}");
+        let chunk = hex(chunk);
+        let codec = sized(NAME, &configuration, chunk.len()).unwrap();
+        let stream = &hex(encoded)[4..];
+        assert_eq!(decode(&codec, &plain(), stream, chunk.len()).unwrap(), chunk, "{parameters}");
+        check_lossless(&codec, &plain(), &chunk).unwrap();
+        check_damaged(&codec, &plain(), stream, chunk.len(), 1000).unwrap();
+    }
+}
+
+#[test]
+fn aec_restores_samples_of_every_size_with_and_without_a_sign() {
+    let bytes: Vec<u8> = (0..960_u32).map(|i| (i * i / 37 + i % 3).to_le_bytes()[0]).collect();
+    for bits in [8, 16, 32] {
+        for flags in [0, 1, 4, 5, 8, 9, 12, 13, 64] {
+            for (block, segment) in [(8, 1), (8, 2), (16, 128), (64, 4096)] {
+                for size in [bits / 8, 120, 960] {
+                    let configuration = format!(
+                        r#"{{"bitspersample": {bits}, "flags": {flags}, "blocksize": {block}, "rsi": {segment}}}"#
+                    );
+                    let codec = sized("imagecodecs_aec", &configuration, size).unwrap();
+                    check_lossless(&codec, &plain(), &bytes[..size]).unwrap();
+                    check_lossless(&codec, &plain(), &vec![0; size]).unwrap();
+                }
+            }
+        }
+    }
+    let codec = sized("imagecodecs_aec", r#"{"bitspersample": 16}"#, 960).unwrap();
+    let encoded = encode(&codec, &plain(), &bytes).unwrap();
+    check_damaged(&codec, &plain(), &encoded, 960, 3000).unwrap();
+}
+
+#[test]
+fn other_parameters_of_aec_are_refused() {
+    for (configuration, part) in [
+        (r#"{"bitspersample": 0}"#, "`bitspersample` is 0"),
+        (r#"{"bitspersample": 33}"#, "`bitspersample` is 33"),
+        (r#"{"blocksize": 7}"#, "`blocksize` is 7"),
+        (r#"{"blocksize": 66}"#, "`blocksize` is 66"),
+        (r#"{"rsi": 0}"#, "`rsi` is 0"),
+        (r#"{"rsi": 4097}"#, "`rsi` is 4097"),
+        (r#"{"flags": 2}"#, "`flags` is 2"),
+        (r#"{"flags": 48}"#, "`flags` is 48"),
+        (r#"{"flags": 9, "bitspersample": 12}"#, "signed"),
+    ] {
+        let error = sized("imagecodecs_aec", configuration, 8).unwrap_err().to_string();
+        assert!(error.contains(part), "{configuration}: {error}");
     }
 }

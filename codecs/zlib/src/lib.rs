@@ -11,7 +11,10 @@
 //! With the feature `libdeflate`, that C library compresses and decompresses whole chunks in one call, about
 //! 1.5 times as fast. Without it, and if only a part of a chunk is available, zlib-rs works in pieces.
 //!
-//! Source: `zlib` in numcodecs; RFC 1950.
+//! imagecodecs has the same streams as `imagecodecs_zlib`, `imagecodecs_zlibng` and `imagecodecs_deflate`, in v2 and final
+//! v3; the names after `numcodecs.` are also read. Raw streams of `imagecodecs_deflate` are refused.
+//!
+//! Source: `zlib` in numcodecs; `Zlib`, `Zlibng` and `Deflate` in imagecodecs; RFC 1950.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -52,6 +55,55 @@ const EXAMPLES: &[Example] = &[
     Example::draft(
         r#"{"type": "https://zarr-kit.example/spec/codecs/zlib/1.0", "configuration": {"level": 1}}"#,
     ),
+];
+
+// imagecodecs has the same streams under three names, with another default level.
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_zlib")
+            .with_id("imagecodecs_zlib")
+            .with_aliases(&["numcodecs.imagecodecs_zlib"]),
+        &create_imagecodecs,
+    )
+    .configuration::<ImagecodecsConfiguration>()
+    .about("Compresses with zlib (RFC 1950).", EXAMPLES_ZLIB)
+);
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_zlibng")
+            .with_id("imagecodecs_zlibng")
+            .with_aliases(&["numcodecs.imagecodecs_zlibng"]),
+        &create_imagecodecs,
+    )
+    .configuration::<ImagecodecsConfiguration>()
+    .about("Compresses with zlib (RFC 1950).", EXAMPLES_ZLIBNG)
+);
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_deflate")
+            .with_id("imagecodecs_deflate")
+            .with_aliases(&["numcodecs.imagecodecs_deflate"]),
+        &create_deflate,
+    )
+    .configuration::<DeflateConfiguration>()
+    .about("Compresses with zlib (RFC 1950).", EXAMPLES_DEFLATE)
+);
+
+const EXAMPLES_ZLIB: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_zlib"}"#),
+    Example::v2(r#"{"id": "imagecodecs_zlib", "level": 4}"#),
+];
+
+const EXAMPLES_ZLIBNG: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_zlibng"}"#),
+    Example::v2(r#"{"id": "imagecodecs_zlibng", "level": 4}"#),
+];
+
+const EXAMPLES_DEFLATE: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_deflate"}"#),
+    Example::v2(r#"{"id": "imagecodecs_deflate", "level": 4, "raw": false}"#),
 ];
 
 /// Compresses each chunk to one zlib stream.
@@ -103,6 +155,36 @@ struct ZlibConfiguration {
 
 fn one() -> i32 {
     1
+}
+
+/// The configuration of imagecodecs.
+#[derive(Deserialize)]
+struct ImagecodecsConfiguration {
+    level: Option<i32>,
+}
+
+/// The configuration of imagecodecs for libdeflate, which has levels above 9.
+#[derive(Deserialize)]
+struct DeflateConfiguration {
+    level: Option<i32>,
+    raw: Option<bool>,
+}
+
+fn create_imagecodecs(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
+    let ImagecodecsConfiguration { level } = creation.parse()?;
+    Ok(Codec::BytesToBytes(Arc::new(Zlib::new(level.unwrap_or(-1))?)))
+}
+
+fn create_deflate(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
+    let DeflateConfiguration { level, raw } = creation.parse()?;
+    if raw == Some(true) {
+        return Err(CodecError::Unsupported(
+            "`raw` is true; only streams with the header of zlib are read".to_owned(),
+        ));
+    }
+    let level = level.unwrap_or(-1);
+    let level = if (10..=12).contains(&level) { 9 } else { level };
+    Ok(Codec::BytesToBytes(Arc::new(Zlib::new(level)?)))
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {

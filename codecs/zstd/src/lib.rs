@@ -11,6 +11,9 @@
 //! The v3 draft does not define the codec: documents get a URI of this project, and a URI that other programs
 //! use is also read.
 //!
+//! imagecodecs has the same frames as `imagecodecs_zstd`, in v2 and final v3, with a default of 3;
+//! `numcodecs.imagecodecs_zstd` is also read.
+//!
 //! Source: `zstd` in the Zarr extension registry and in numcodecs; RFC 8878.
 
 use std::ops::Range;
@@ -47,6 +50,23 @@ const EXAMPLES: &[Example] = &[
     Example::draft(
         r#"{"type": "https://zarr-kit.example/spec/codecs/zstd/1.0", "configuration": {"level": 0}}"#,
     ),
+];
+
+// imagecodecs has the same frames, with another default level.
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_zstd")
+            .with_id("imagecodecs_zstd")
+            .with_aliases(&["numcodecs.imagecodecs_zstd"]),
+        &create_imagecodecs,
+    )
+    .configuration::<ImagecodecsConfiguration>()
+    .about("Compresses with Zstandard (RFC 8878).", EXAMPLES_ZSTD)
+);
+
+const EXAMPLES_ZSTD: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_zstd"}"#),
+    Example::v2(r#"{"id": "imagecodecs_zstd", "level": 1, "numthreads": null}"#),
 ];
 
 const MINIMUM_LEVEL: i32 = -(1 << 17);
@@ -372,6 +392,19 @@ impl TryFrom<i32> for Level {
 struct NumcodecsConfiguration {
     level: Option<i32>,
     checksum: Option<bool>,
+}
+
+/// The configuration of imagecodecs. The number of threads affects only the speed of imagecodecs.
+#[derive(Deserialize)]
+struct ImagecodecsConfiguration {
+    level: Option<i32>,
+    #[serde(rename = "numthreads")]
+    _threads: Option<i64>,
+}
+
+fn create_imagecodecs(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
+    let ImagecodecsConfiguration { level, .. } = creation.parse()?;
+    Ok(Codec::BytesToBytes(Arc::new(Zstd::new(level.unwrap_or(3), false)?)))
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {

@@ -169,7 +169,8 @@ def of_objects() -> Iterator[str]:
         texts = [json.dumps(item, ensure_ascii=False, separators=(",", ":")).encode() for item in items]
         for made in (numcodecs.JSON(), numcodecs.MsgPack()):
             yield object_line(made.get_config(), "zarr-kit.json", given, texts)
-
+        for protocol in range(6):
+            yield object_line(numcodecs.Pickle(protocol).get_config(), "zarr-kit.json", given, texts)
 
     yield from of_ragged()
 
@@ -265,8 +266,14 @@ def of_imagecodecs() -> Iterator[str]:
             yield by_numcodecs({"id": f"imagecodecs_{name}"}, given)
         yield by_numcodecs({"id": "imagecodecs_lz4h5", "blocksize": 16}, given)
         yield by_numcodecs({"id": "imagecodecs_lzf", "header": False}, given)
+        for name in ("bz2", "deflate", "lz4", "lzma", "zlib", "zlibng", "zstd"):
+            yield by_numcodecs({"id": f"imagecodecs_{name}"}, given)
+        yield by_numcodecs({"id": "imagecodecs_lz4", "header": True}, given)
+        yield by_numcodecs({"id": "imagecodecs_lzma", "check": "CRC32"}, given)
         szip = {"options_mask": 40, "pixels_per_block": 8, "pixels_per_scanline": given.shape[-1]}
         yield by_numcodecs({"id": "imagecodecs_szip", "bits_per_pixel": 8 * given.itemsize, **szip}, given)
+        for parameters in ({}, {"flags": 0}, {"flags": 12, "rsi": 64}):
+            yield by_aec(parameters, given)
         yield by_numcodecs({"id": "imagecodecs_bitshuffle", "itemsize": given.dtype.itemsize}, given)
         yield by_bitshuffle(0, given)
         for compressor in ("blosclz", "lz4", "lz4hc", "zlib", "zstd"):
@@ -324,6 +331,19 @@ def of_predictors() -> Iterator[str]:
     yield by_numcodecs({"id": "imagecodecs_floatpred", "shape": [2, 4, 3], "dtype": "<f4", "axis": -2}, given)
 
 
+def by_aec(parameters: dict, given: np.ndarray) -> str:
+    """Returns a row for `imagecodecs_aec`.
+
+    The functions of imagecodecs encode and check it, because the codec itself assumes a limit of the decoded size.
+    """
+    encoded = imagecodecs.aec_encode(given, **parameters)
+    decoded = imagecodecs.aec_decode(encoded, out=np.empty_like(given), **parameters)
+    if decoded.tobytes() != given.tobytes():
+        raise ValueError("aec")
+    codec = {"id": "imagecodecs_aec", **parameters}
+    return line("v2", codec, given.dtype.name, given.shape, given.tobytes(), bytes(encoded), IMAGECODECS)
+
+
 def by_bitshuffle(blocksize: int, given: np.ndarray) -> str:
     """Returns a row for the codec of v3.
 
@@ -337,6 +357,8 @@ def by_bitshuffle(blocksize: int, given: np.ndarray) -> str:
 
 
 def main() -> None:
+    # The pickles are those of this script.
+    numcodecs.pickles.ALLOW_UNSAFE_PICKLE_DECODE = True
     imagecodecs.numcodecs.register_codecs(verbose=False)
     imagecodecs.zarr.register_codecs(verbose=False)
     print("\t".join(COLUMNS))

@@ -47,6 +47,12 @@ zarr_spec::register!(
 
 const MSGPACK_EXAMPLES: &[Example] = &[Example::v2(r#""|O""#)];
 
+// Registers the type again for the codec `pickle`, whose crate only reads.
+zarr_spec::register!(
+    DataTypePlugin::new(Identifiers::id("O/pickle"), &create)
+        .about("JSON values, in v2 also as pickled objects.", MSGPACK_EXAMPLES)
+);
+
 /// The data type of JSON values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Json;

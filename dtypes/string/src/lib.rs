@@ -44,6 +44,12 @@ zarr_spec::register!(
 
 const LABEL_EXAMPLES: &[Example] = &[Example::v2(r#""|O""#)];
 
+// Registers the type again for the codec `fill_hdf_strings`, which reads objects with pointers to text.
+zarr_spec::register!(
+    DataTypePlugin::new(Identifiers::id("O/fill_hdf_strings"), &create)
+        .about("Text of variable length, in v2 also as objects with pointers of HDF5.", LABEL_EXAMPLES)
+);
+
 /// The data type `string`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Text;

@@ -1,6 +1,7 @@
 //! Codecs that only decode: their arrays are read, and neither created nor written.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -83,6 +84,47 @@ fn arrays_are_not_created_in_any_format() {
         assert_eq!(refused(hierarchy.create_arrays([("/a", &builder)])), reason);
         assert!(!hierarchy.exists("/a").unwrap());
     }
+}
+
+/// Returns the name and the configuration of a codec in a document.
+fn entry(format: Format, document: &str) -> (String, zarr_kit::spec::Value) {
+    let mut document: Value = serde_json::from_str(document).unwrap();
+    let (name, configuration) = match format {
+        Format::V2 => (document["id"].take(), {
+            document.as_object_mut().unwrap().remove("id");
+            document
+        }),
+        _ => (document["name"].take(), document["configuration"].take()),
+    };
+    let text = configuration.to_string();
+    let parsed = zarr_kit::json::parse(text.as_bytes(), &zarr_kit::json::ParseOptions::default()).unwrap();
+    (name.as_str().unwrap().to_owned(), parsed.value)
+}
+
+/// Each codec of this program that declares that it only decodes is refused, with each of its examples.
+#[test]
+fn no_array_is_created_with_a_registered_codec_that_only_decodes() {
+    let context = Context::linked().unwrap();
+    let mut names = BTreeSet::new();
+    for plugin in context.registry().codecs().iter().filter(|plugin| plugin.about.decodes_only) {
+        assert!(!plugin.about.examples.is_empty());
+        for example in plugin.about.examples {
+            let store = open_store(context.registry(), "memory:").unwrap();
+            let hierarchy = Hierarchy::create(store, &context, example.format).unwrap();
+            let (name, configuration) = entry(example.format, example.document);
+            let shape = if example.shape.is_empty() { &[4, 6][..] } else { example.shape };
+            let data_type = example.data_types.first().copied().unwrap_or("uint8");
+            let builder =
+                ArrayBuilder::new(shape, data_type).chunks(shape).codec((name.as_str(), configuration));
+            let reason = refused(hierarchy.create_array("/a", &builder));
+            assert_eq!(reason, format!("/a cannot be created: codec `{name}` only decodes"));
+            assert!(!hierarchy.exists("/a").unwrap());
+            names.insert(name);
+        }
+    }
+    let expected =
+        ["fill_hdf_strings", "gribberish", "imagecodecs_blosc2", "imagecodecs_jpegls", "record_member"];
+    assert!(expected.iter().all(|name| names.contains(*name)), "{names:?}");
 }
 
 #[test]

@@ -10,8 +10,9 @@ use super::{CatalogueEntry, DuplicateIdentifier, ExtensionPoint, Feature, Unknow
 use crate::format::{Format, Reading};
 use crate::plugin::{Plugin, PluginKind};
 
-/// Identifiers that are always refused: codec and data type of v2's pickled objects (V2-OBJ-10).
-const REFUSED: [&str; 2] = ["pickle", "O/pickle"];
+/// The codec of v2's pickled objects, whose error gives the reason for the refusal (V2-OBJ-10).
+const PICKLE: &str = "pickle";
+const REFUSED: &str = "refused for safety: reading a pickle can run arbitrary code";
 
 /// All plugins of one kind.
 #[derive(Debug)]
@@ -119,8 +120,11 @@ impl<K: PluginKind + ?Sized> Table<K> {
         let of_another_format = tables.iter().find_map(|table| table.get(identifier));
         let known_elsewhere = if let Some(&index) = of_another_format {
             Some(self.names_by_format(index))
-        } else if REFUSED.contains(&identifier) && self.missing.clause(identifier).is_none() {
-            Some("refused for safety: reading a pickle can run arbitrary code".to_owned())
+        } else if identifier == PICKLE && self.missing.hint(identifier).is_none() {
+            let reads = self.missing.feature(identifier).map(|Feature { name, package }| {
+                format!("; feature `{name}` of crate `{package}` reads it without running code")
+            });
+            Some(REFUSED.to_owned() + &reads.unwrap_or_default())
         } else {
             self.missing.clause(identifier).or_else(|| known_elsewhere(K::POINT, identifier))
         };

@@ -52,7 +52,7 @@ fn the_error_of_an_unknown_name_contains_the_extension_point_and_the_name() {
     assert!(stored(&json!({"chunk_key_encoding": suffix})).strictly().try_array().is_ok());
     let of_v2 = stored(&json!({"codecs": [{"name": "vlen-array"}]}));
     assert!(problems(&of_v2)[0].reason.contains("v3: `vlen-ndarray`"), "{:?}", problems(&of_v2));
-    for name in ["zarrs.vlen", "zarrs.vlen_v2", "zarrs.gdeflate"] {
+    for name in ["zarrs.pcodec_v2", "zarrs.nope"] {
         refused(
             json!({"codecs": [little(), {"name": name, "configuration": {}}]}),
             "codecs[1]",
@@ -97,6 +97,31 @@ fn the_error_of_a_grid_of_another_crate_names_its_feature() {
         "{warnings:?}"
     );
     assert!(problems(&older.strictly())[0].reason.contains("an older form; use `rectilinear`"));
+}
+
+/// Python programs write such fill values. In a structure, the type of the field reads them.
+#[test]
+fn numbers_in_strings_are_read_as_fill_values_with_one_warning() {
+    let fields = json!([{"name": "x", "data_type": "float32"}, {"name": "n", "data_type": "int16"}]);
+    let structure = json!({"name": "struct", "configuration": {"fields": fields}});
+    let time = json!({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}});
+    for (data_type, fill_value) in [
+        (json!("float32"), json!("1.5")),
+        (json!("bfloat16"), json!("1.5")),
+        (json!("float8_e4m3"), json!("1")),
+        (json!("int4"), json!("-3")),
+        (json!("complex64"), json!(["1.5", 2])),
+        (time, json!("-5")),
+        (structure, json!({"x": "1.5", "n": 2})),
+    ] {
+        let members = json!({"data_type": data_type, "fill_value": fill_value, "codecs": [little()]});
+        let warnings = warnings(stored(&members).array().hierarchy());
+        let of_strings = warnings.iter().filter(|warning| warning.contains("is a number in a string"));
+        assert_eq!(of_strings.count(), 1, "{data_type}: {warnings:?}");
+        let problems = problems(&stored(&members).strictly());
+        let is_refused = |problem: &Problem| problem.reason.contains("is a number in a string");
+        assert!(problems.iter().any(is_refused), "{data_type}: {problems:?}");
+    }
 }
 
 /// Tests EX-RULE-03.
