@@ -1,5 +1,7 @@
 """Arrays are exchanged with zarr-python in both directions."""
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from strategies import examples
 
 import zarr_kit
+import zarr_kit.dask
 
 FORMATS = [2, 3]
 SAMPLES: dict[str, NDArray[Any]] = {
@@ -160,3 +163,30 @@ def test_the_draft_has_the_same_elements(tmp_path: Path, name: str) -> None:
     assert array.format == "v3-draft"
     equal(array[...], data)
     np.testing.assert_array_equal(np.array(array.fill_value, dtype=data.dtype), data[0, 0])
+
+
+def test_arrays_with_padded_last_chunks_are_read_as_one(tmp_path: Path) -> None:
+    """Join two arrays of zarr-python without changing their chunks, as `encoded_chunk_shapes` proposes."""
+    data = np.arange(1, 1101, dtype=np.int16)
+    for part, start in [("one", 0), ("two", 550)]:
+        zarr.create_array(tmp_path / part, data=data[start : start + 550], chunks=(200,))
+    document = json.loads((tmp_path / "one" / "zarr.json").read_text())
+    configuration = {"kind": "inline", "chunk_shapes": [[[200, 2], 150, [200, 2], 150]], "encoded_chunk_shapes": [200]}
+    document |= {"shape": [1100], "chunk_grid": {"name": "rectilinear", "configuration": configuration}}
+    both = tmp_path / "both"
+    (both / "c").mkdir(parents=True)
+    (both / "zarr.json").write_text(json.dumps(document))
+    for chunk in range(6):
+        stored = tmp_path / ("one" if chunk < 3 else "two") / "c" / str(chunk % 3)
+        shutil.copy(stored, both / "c" / str(chunk))
+    array = zarr_kit.open_array(both, mode="r+")
+    equal(array[...], data)
+    equal(array[540:560], data[540:560])
+    equal(array[[1099, 0, 549, 550]], data[[1099, 0, 549, 550]])
+    equal(array.blocks[2], data[400:550])
+    array[500:600] = 7
+    data[500:600] = 7
+    equal(array[...], data)
+    blocks = zarr_kit.dask.from_zarr(both)
+    assert blocks.chunks == ((200, 200, 150, 200, 200, 150),)
+    equal(blocks.compute(), data)

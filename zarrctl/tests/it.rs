@@ -72,6 +72,8 @@ mod new;
 mod numpy;
 #[path = "it/packing.rs"]
 mod packing;
+#[path = "it/padded.rs"]
+mod padded;
 #[path = "it/printable.rs"]
 mod printable;
 #[cfg(target_os = "linux")]
