@@ -28,7 +28,7 @@ mod machine;
 mod programs;
 // Included as a file: a separate crate would be one more to build.
 #[path = "../../conformance/interop/src/environment/python.rs"]
-mod python;
+pub(crate) mod python;
 mod report;
 mod runner;
 mod statistics;

@@ -26,6 +26,8 @@ MODULES = {
     "zarr-kit-python": "with_zarr_kit",
     "zarrista": "with_zarrista",
     "xarray": "with_xarray",
+    "xarray-fused": "with_xarray",
+    "xarray-zarrs": "with_xarray",
     "xarray-zarr-kit": "with_xarray",
 }
 

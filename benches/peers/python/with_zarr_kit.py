@@ -23,19 +23,8 @@ class Program:
             return lambda: operation(case, kept)
         return lambda: operation(case)
 
-    def location(self, case):
-        """Return the folder or the remote store, with a cache if the case permits one."""
-        store = str(case.folder)
-        if case.far:
-            url = f"s3://{case.far['bucket']}/{case.far['prefix']}"
-            store = {"type": "s3", "url": url, "endpoint": case.far["endpoint"], "anonymous": True}
-        if case.cache == 0:
-            return store
-        store = store if case.far else {"type": "filesystem", "path": store}
-        return {"type": "cache", "bytes": case.cache, "chunks": "decoded", "store": store}
-
     def open(self, case, mode="r"):
-        return zarr_kit.open_array(self.location(case), path="array", mode=mode, threads=self.threads)
+        return zarr_kit.open_array(location(case), path="array", mode=mode, threads=self.threads)
 
     def do_read(self, case):
         array = self.open(case)
@@ -92,7 +81,7 @@ class Program:
         case.write_empty_folder()
 
         def work():
-            group = zarr_kit.create_group(self.location(case), overwrite=True, threads=self.threads)
+            group = zarr_kit.create_group(location(case), overwrite=True, threads=self.threads)
             for name in case.names():
                 group.create_array(name, shape=case.shape, chunks=case.chunks, dtype=case.data_type)
 
@@ -109,7 +98,19 @@ class Program:
         return seconds, checksum_of_lines(["/", *nodes])
 
     def group(self, case):
-        return zarr_kit.open_group(self.location(case), mode="r", threads=self.threads)
+        return zarr_kit.open_group(location(case), mode="r", threads=self.threads)
+
+
+def location(case):
+    """Return the folder or the remote store, with a cache if the case permits one."""
+    store = str(case.folder)
+    if case.far:
+        url = f"s3://{case.far['bucket']}/{case.far['prefix']}"
+        store = {"type": "s3", "url": url, "endpoint": case.far["endpoint"], "anonymous": True}
+    if case.cache == 0:
+        return store
+    store = store if case.far else {"type": "filesystem", "path": store}
+    return {"type": "cache", "bytes": case.cache, "chunks": "decoded", "store": store}
 
 
 def below(group):

@@ -71,9 +71,13 @@ fn v3(data_type: &str, shape: &[u64], chunks: &[u64], codecs: Value) -> Option<(
             "fill_value": fill_value,
             "codecs": codecs,
             "attributes": {},
+            "dimension_names": &NAMES_OF_DIMENSIONS[NAMES_OF_DIMENSIONS.len() - shape.len()..],
         }),
     ))
 }
+
+/// The names of the last dimensions of arrays. xarray opens only arrays with names.
+const NAMES_OF_DIMENSIONS: [&str; 3] = ["z", "y", "x"];
 
 fn v2(shape: &[u64], chunks: &[u64], compressor: Value, filters: Value) -> Option<(&'static str, Value)> {
     Some((
@@ -391,13 +395,9 @@ pub(crate) fn nodes(name: &'static str, groups: u64, arrays: u64) -> Dataset {
     }
 }
 
-/// Returns `count` arrays with dimension names and consolidated metadata.
+/// Returns `count` arrays with consolidated metadata.
 pub(crate) fn variables(name: &'static str, count: u64) -> Dataset {
     let mut dataset = nodes(name, 0, count);
-    if let Some((_, mut document)) = v3("uint16", &dataset.shape, &dataset.chunks, json!([bytes(), zstd()])) {
-        document["dimension_names"] = json!(["y", "x"]);
-        dataset.data["array"] = json!(document.to_string());
-    }
     dataset.data["is_consolidated"] = json!(true);
     dataset
 }

@@ -26,8 +26,12 @@ pub(crate) enum Program {
     /// zarr-python with the codec pipeline of the Python package.
     ZarrPythonZarrKit,
     Zarrista,
-    /// xarray with its own engine. It only opens data sets.
+    /// xarray with its own engine, which reads with zarr-python. It opens data sets and reads elements.
     Xarray,
+    /// xarray with its own engine and the fused pipeline of zarr-python.
+    XarrayFused,
+    /// xarray with its own engine and the zarrs pipeline of zarr-python.
+    XarrayZarrs,
     /// xarray with the engine of the Python package.
     XarrayZarrKit,
     /// Cubed with its local executor. Like Dask, it only gives arrays other chunks here.
@@ -54,8 +58,15 @@ impl Program {
     ];
 
     /// The programs that `--python` adds.
-    pub(crate) const PYTHON: [Self; 5] =
-        [Self::ZarrKitPython, Self::ZarrPythonZarrKit, Self::Zarrista, Self::Xarray, Self::XarrayZarrKit];
+    pub(crate) const PYTHON: [Self; 7] = [
+        Self::ZarrKitPython,
+        Self::ZarrPythonZarrKit,
+        Self::Zarrista,
+        Self::Xarray,
+        Self::XarrayFused,
+        Self::XarrayZarrs,
+        Self::XarrayZarrKit,
+    ];
 
     /// The programs that give arrays other chunks, which are compared with `zarrctl copy`.
     pub(crate) const COPYING: [Self; 2] = [Self::Cubed, Self::Dask];
@@ -73,6 +84,8 @@ impl Program {
             Self::ZarrPythonZarrKit => "zarr-python-zarr-kit",
             Self::Zarrista => "zarrista",
             Self::Xarray => "xarray",
+            Self::XarrayFused => "xarray-fused",
+            Self::XarrayZarrs => "xarray-zarrs",
             Self::XarrayZarrKit => "xarray-zarr-kit",
             Self::Cubed => "cubed",
             Self::Dask => "dask",
@@ -162,7 +175,10 @@ impl Places {
         command.args(&words[1..]).arg(threads.to_string());
         // The threads of the `zarrs` crate wait for a remote store, so there are more of them on the same processors.
         let is_waiting = self.group == Group::Far
-            && matches!(program, Program::Zarrs | Program::ZarrPythonZarrs | Program::Zarrista);
+            && matches!(
+                program,
+                Program::Zarrs | Program::ZarrPythonZarrs | Program::Zarrista | Program::XarrayZarrs
+            );
         command.env("RAYON_NUM_THREADS", if is_waiting { REQUESTS } else { threads }.to_string());
         command.env("OMP_NUM_THREADS", threads.to_string());
         command.env("ZARR_KIT_THREADS", threads.to_string());

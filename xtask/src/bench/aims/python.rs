@@ -12,6 +12,10 @@ const PEERS: [&str; 5] = ["tensorstore", "zarr-python", "zarr-python-fused", "za
 /// The codec pipelines that the codec pipeline of the package is compared with.
 const PIPELINES: [&str; 2] = ["zarr-python-fused", "zarr-python-zarrs"];
 
+/// xarray with the engine of the package, and with its own engine and three codec pipelines.
+const XARRAY: &str = "xarray-zarr-kit";
+const ENGINES: [&str; 3] = ["xarray", "xarray-fused", "xarray-zarrs"];
+
 /// The maximum factor of the time of the Rust program, in rows of at least `LONG` seconds.
 const OF_RUST: f64 = 1.05;
 const LONG: f64 = 0.02;
@@ -29,6 +33,7 @@ pub(super) fn general(report: &Report) -> Vec<General> {
         of_rust(report),
         ahead(report, DIRECT, &PEERS, all),
         ahead(report, PIPELINE, &PIPELINES, has_elements),
+        ahead(report, XARRAY, &ENGINES, has_elements),
         own_code(report),
         elements(report),
         data_sets(report),
@@ -108,7 +113,7 @@ fn data_sets(report: &Report) -> Option<General> {
         Outcome::Measured { traffic, .. } => traffic.map(|traffic| traffic.requests),
         Outcome::Failed { .. } => None,
     };
-    let [ours, theirs] = ["xarray-zarr-kit", "xarray"];
+    let [ours, theirs] = [XARRAY, ENGINES[0]];
     let ratio = case.median(ours)? / case.median(theirs)?;
     let [our_requests, their_requests] = [requests(ours)?, requests(theirs)?];
     Some(General {
@@ -176,6 +181,14 @@ mod tests {
         let [direct, pipeline] = &general[..] else { panic!("{general:?}") };
         assert_eq!((direct.is_met, direct.found.as_str()), (false, "0 (`zstd/read`: 0.50×)"));
         assert_eq!((pipeline.is_met, pipeline.found.as_str()), (true, "1 (`zstd/read`: 2.00×)"));
+    }
+
+    #[test]
+    fn the_engine_of_xarray_is_compared_with_each_pipeline() {
+        let times = [("zarr-kit", 0.01), (XARRAY, 0.02), ("xarray", 0.09), ("xarray-zarrs", 0.03)];
+        let general = general(&report("zstd/read", &times));
+        let [engine] = &general[..] else { panic!("{general:?}") };
+        assert_eq!((engine.is_met, engine.found.as_str()), (true, "1 (`zstd/read`: 1.50×)"));
     }
 
     #[test]
