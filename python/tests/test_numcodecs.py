@@ -77,6 +77,62 @@ def test_a_codec_for_bytes_runs_on_both_sides_of_a_compressor(tmp_path: Path, dt
     assert v3.codecs[-1] == ("inverted", {"key": 9})
 
 
+def document(data: np.ndarray[Any, Any], codecs: list[Any]) -> str:
+    return json.dumps({
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": data.shape,
+        "data_type": data.dtype.name,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": data.shape}},
+        "chunk_key_encoding": "default",
+        "fill_value": 0,
+        "codecs": codecs,
+        "attributes": {},
+    })
+
+
+@pytest.mark.parametrize("identifier", ["imagecodecs_lz4f", "numcodecs.imagecodecs_lz4f"])
+@pytest.mark.parametrize("dtype", ["<u2", ">u2", ">f4"])
+def test_a_codec_directly_after_the_bytes_codec_gets_bytes(
+    tmp_path: Path, identifier: str, dtype: str
+) -> None:
+    zarr_kit.use_numcodecs("imagecodecs_lz4f")
+    codec = numcodecs.registry.get_codec({"id": "imagecodecs_lz4f"})
+    data = np.arange(12).reshape(3, 4).astype(dtype)
+    serializer = {"name": "bytes", "configuration": {"endian": "big" if dtype[0] == ">" else "little"}}
+    (tmp_path / "zarr.json").write_text(document(data, [serializer, {"name": identifier}]))
+    chunk = tmp_path / "c" / "0" / "0"
+    chunk.parent.mkdir(parents=True)
+    chunk.write_bytes(codec.encode(data.tobytes()))
+    array = zarr_kit.open_array(tmp_path, mode="r+")
+    assert np.array_equal(array[...], data)
+    array[1] = 7
+    data[1] = 7
+    assert bytes(codec.decode(chunk.read_bytes())) == data.tobytes()
+    created = zarr_kit.create_array(tmp_path / "new", data=data, serializer=serializer, compressors=identifier)
+    assert [name for name, _ in created.codecs] == ["bytes", identifier]
+    assert bytes(codec.decode((tmp_path / "new" / "c" / "0" / "0").read_bytes())) == data.tobytes()
+
+
+def test_a_codec_directly_after_the_bytes_codec_of_a_shard_gets_bytes(tmp_path: Path) -> None:
+    zarr_kit.use_numcodecs("inverted")
+    data = np.arange(64, dtype="<u2").reshape(8, 8)
+    serializer = {"name": "bytes", "configuration": {"endian": "little"}}
+    sharding = {
+        "chunk_shape": [4, 8],
+        "codecs": [serializer, {"name": "inverted", "configuration": {"key": 5}}],
+        "index_codecs": [serializer, {"name": "crc32c"}],
+        "index_location": "end",
+    }
+    codecs = [{"name": "sharding_indexed", "configuration": sharding}]
+    (tmp_path / "zarr.json").write_text(document(data, codecs))
+    array = zarr_kit.open_array(tmp_path, mode="r+")
+    array[...] = data
+    shard = (tmp_path / "c" / "0" / "0").read_bytes()
+    assert shard[: data.nbytes] == Inverted(5).encode(data.tobytes())
+    assert np.array_equal(zarr_kit.open_array(tmp_path, mode="r")[...], data)
+
+
 def test_errors_of_a_codec_name_it(tmp_path: Path) -> None:
     zarr_kit.use_numcodecs("inverted")
     array = zarr_kit.create_array(tmp_path, data=np.arange(6, dtype="u1"), compressors="inverted")

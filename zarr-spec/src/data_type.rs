@@ -149,8 +149,7 @@ pub trait DataType: Any + Debug + Send + Sync {
         false
     }
 
-    /// Returns whether documents of v3 may omit the byte order of elements even in strict mode. They are then
-    /// little endian.
+    /// Returns whether documents of v3 may omit the byte order of elements, little endian, even in strict mode.
     fn may_omit_byte_order(&self) -> bool {
         false
     }
@@ -162,8 +161,7 @@ pub trait DataType: Any + Debug + Send + Sync {
 
     /// Returns the type of present elements if elements may be missing; `None` for other types.
     ///
-    /// Such elements have a variable size: a missing one is empty, a present one is the byte 1 followed by the
-    /// inner element.
+    /// Such elements have a variable size: a missing one is empty, a present one is the byte 1 and the inner element.
     fn optional(&self) -> Option<&Arc<dyn DataType>> {
         None
     }

@@ -153,8 +153,7 @@ impl Reading {
     ///
     /// # Errors
     ///
-    /// In strict mode: `what`, with the note that other modes accept the form when reading. Writing always uses strict
-    /// mode.
+    /// In strict mode: `what`, with the note that other modes accept the form when reading. Writing is always strict.
     pub fn tolerate(&self, what: impl Into<String>) -> Result<(), Invalid> {
         match self.mode {
             Mode::Strict => {

@@ -1,6 +1,5 @@
-//! The items that programs need to read and write hierarchies, and plugins do not: the codec chain, the
-//! pipeline that it resolves to, and the registry of plugins. Metadata documents are in the crate
-//! `zarr-metadata`.
+//! The items that programs need to read and write hierarchies, and plugins do not: the codec chain, the pipeline that
+//! it resolves to, and the registry of plugins. Metadata documents are in the crate `zarr-metadata`.
 //!
 //! | step | module |
 //! |---|---|

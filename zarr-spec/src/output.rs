@@ -39,8 +39,7 @@ pub trait LentMemory: std::fmt::Debug {
     /// Returns all bytes as [`LentMemory::bytes`] does, but mutable.
     fn bytes_mut(&mut self) -> &mut [u8];
 
-    /// Grows the memory to at least `size` bytes and preserves the existing ones. Returns false if the memory cannot
-    /// grow.
+    /// Grows the memory to at least `size` bytes and preserves the existing ones. Returns false if that is impossible.
     fn grow(&mut self, size: usize) -> bool;
 }
 

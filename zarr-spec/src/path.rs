@@ -87,8 +87,7 @@ impl NodePath {
         Some(Self(above.to_vec()))
     }
 
-    /// Returns the ancestor with `depth` names, the root for 0; `None` if this path does not have more names than
-    /// `depth`.
+    /// Returns the ancestor with `depth` names, the root for 0; `None` if this path has at most `depth` names.
     #[must_use]
     pub fn ancestor(&self, depth: usize) -> Option<Self> {
         let names = self.0.get(..depth).filter(|_| depth < self.0.len())?;

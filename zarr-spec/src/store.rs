@@ -246,8 +246,7 @@ pub trait Store: Debug + Send + Sync {
     /// responses that are not yet taken have at most about `budget` bytes; one request is always allowed.
     /// Dropping the iterator cancels the remaining requests.
     ///
-    /// `next` waits only for the store. A failed request does not end the iteration: its error is an item like any
-    /// other.
+    /// `next` waits only for the store. A failed request does not end the iteration: its error is an item like others.
     fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
         let _one_request_is_within_any_budget = budget;
         get_each(self, requests)

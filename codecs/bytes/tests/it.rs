@@ -2,11 +2,19 @@
 
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
+use std::sync::Arc;
+
 use zarr_codec_bytes as _;
 use zarr_conformance::linked::{create, stored, translate};
 use zarr_conformance::types::{self, Number};
 use zarr_conformance::{array, hex};
-use zarr_spec::{ByteOrder, Codec, CodecError, Format, Mode, Representation, Size};
+use zarr_spec::codec::{ArrayToBytesCodec, BytesToBytesCodec};
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::host::chain::ChainCreation;
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Format, Identifiers, Mode,
+    Output, Reading, Registry, Representation, Size, json,
+};
 
 const DRAFT: &str = "https://purl.org/zarr/spec/codecs/endian/1.0";
 const LITTLE: &str = r#"{"endian":"little"}"#;
@@ -158,4 +166,79 @@ fn translation_gives_each_format_its_configuration() {
     assert!(matches!(to(&int16, BIG, Format::V2), Err(CodecError::Unsupported(_))));
     let back = translate(Format::V3Draft, DRAFT, BIG, &int16, Format::V3).unwrap();
     assert_eq!(back, (Some("bytes"), BIG.to_owned()));
+}
+
+/// A codec that takes an array as well as bytes, and copies either.
+#[derive(Debug)]
+struct Copying;
+
+impl BytesToBytesCodec for Copying {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Ok(encoded.put(decoded)?)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Ok(decoded.put(encoded)?)
+    }
+}
+
+impl ArrayToBytesCodec for Copying {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        Ok(array.size())
+    }
+
+    fn encode(
+        &self,
+        _array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        Ok(encoded.put(decoded)?)
+    }
+
+    fn decode(
+        &self,
+        _array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        Ok(decoded.put(encoded)?)
+    }
+}
+
+/// Returns whether the last codec of a chain encodes bytes, or the error.
+fn last_takes_bytes(codecs: &[&str]) -> Result<bool, String> {
+    let mut registry = Registry::linked().unwrap();
+    let of_array =
+        CodecPlugin::new(Identifiers::name("of-array"), &|_, _| Ok(Codec::ArrayToBytes(Arc::new(Copying))));
+    let of_both = CodecPlugin::new(Identifiers::name("of-both"), &|_, decoded| {
+        Ok(match decoded {
+            Representation::Array(_) => Codec::ArrayToBytes(Arc::new(Copying)),
+            Representation::Bytes(_) => Codec::BytesToBytes(Arc::new(Copying)),
+        })
+    });
+    registry.register(of_array).unwrap();
+    registry.register(of_both).unwrap();
+    let documents: Vec<_> = codecs
+        .iter()
+        .map(|name| match *name {
+            "bytes" => ExtensionDocument::new("bytes", json!({"endian": "little"})),
+            name => ExtensionDocument::new(name, json!({})),
+        })
+        .collect();
+    let reading = Reading::new(Mode::Strict);
+    let creation = ChainCreation::new(Format::V3, &registry, &reading);
+    let chunk = array(&[2, 2], types::INT32);
+    let chain = CodecChain::create(&creation, None, &documents, &chunk);
+    let chain = chain.map_err(|error| error.to_string())?;
+    Ok(matches!(chain.links().last().unwrap().codec, Codec::BytesToBytes(_)))
+}
+
+#[test]
+fn a_codec_that_also_takes_arrays_gets_the_bytes() {
+    assert_eq!(last_takes_bytes(&["of-both"]), Ok(false));
+    assert_eq!(last_takes_bytes(&["bytes", "of-both"]), Ok(true));
+    assert_eq!(last_takes_bytes(&["bytes", "of-both", "of-both"]), Ok(true));
+    let error = last_takes_bytes(&["bytes", "of-array"]).unwrap_err();
+    assert!(error.contains("expected an array, but the preceding codec produces bytes"), "{error}");
 }

@@ -81,9 +81,8 @@ impl Building<'_> {
                 Representation::Bytes(_) => return Err(wants_an_array(member, request)),
             }
         }
-        let decoded = growing.elements.clone().map_or_else(|| growing.now.clone(), Representation::Array);
-        let source = self.understand(member, request, decoded)?;
-        let wants_bytes = matches!(source.codec, Codec::BytesToBytes(_) | Codec::Checksum(_));
+        let source = self.understand_next(growing, member, request)?;
+        let wants_bytes = takes_bytes(&source.codec);
         if let (true, Representation::Array(array)) = (wants_bytes, growing.now.clone()) {
             self.finish(growing, &array)?;
             return self.add(growing, member, request);
@@ -122,6 +121,23 @@ impl Building<'_> {
                 .formats()
                 .find_map(|format| find(format).ok())
                 .is_some_and(|plugin| plugin.identifiers.name == Some(BYTES))
+    }
+
+    /// Creates the requested codec for the elements whose bytes the preceding codec produced, if it did. A codec that
+    /// would encode these elements, and takes bytes too, is created again for the bytes.
+    fn understand_next(
+        &self,
+        growing: &Growing<'_>,
+        member: &str,
+        request: &CodecEntry,
+    ) -> Result<SourceCodec, Error> {
+        let decoded = growing.elements.clone().map_or_else(|| growing.now.clone(), Representation::Array);
+        let source = self.understand(member, request, decoded)?;
+        if takes_bytes(&source.codec) || matches!(growing.now, Representation::Array(_)) {
+            return Ok(source);
+        }
+        let of_bytes = self.understand(member, request, growing.now.clone()).ok();
+        Ok(of_bytes.filter(|of_bytes| takes_bytes(&of_bytes.codec)).unwrap_or(source))
     }
 
     /// Creates the requested codec. The configuration may be in the notation of any format; the target format is tried
@@ -230,4 +246,8 @@ fn object_codec(array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
 pub(super) fn sharding(chunk_shape: &[u64], inner: &[ExtensionDocument]) -> ExtensionDocument {
     let index_codecs = [convert::little_endian(), ExtensionDocument::new("crc32c", Value::Null)];
     convert::sharding(chunk_shape, inner, &index_codecs)
+}
+
+fn takes_bytes(codec: &Codec) -> bool {
+    matches!(codec, Codec::BytesToBytes(_) | Codec::Checksum(_))
 }

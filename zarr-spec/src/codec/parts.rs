@@ -19,9 +19,8 @@ pub trait InParts: BytesToBytesCodec {
     /// Those of `encode`, and of `decoded`.
     fn encode_parts(&self, decoded: &mut dyn PartSource, encoded: &mut Output<'_>) -> CodecResult;
 
-    /// Returns the size of the parts that `decode_parts` writes for `encoded`, which is the memory that
-    /// decoding needs; the last part may be shorter. Returns `None` if `encoded` is not decoded in parts, or
-    /// is obviously invalid.
+    /// Returns the size of the parts that `decode_parts` writes for `encoded`, which is the memory that decoding needs;
+    /// the last part may be shorter. Returns `None` if `encoded` is not decoded in parts, or is obviously invalid.
     fn decoded_part_size(&self, encoded: &[u8]) -> Option<usize>;
 
     /// Like [`BytesToBytesCodec::decode`]. Called only if [`InParts::decoded_part_size`] returns a size. Writes

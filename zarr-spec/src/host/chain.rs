@@ -181,8 +181,9 @@ impl CodecChain {
     /// Returns the representation that the codec at `position` of [`CodecChain::links`] was created for and
     /// must be translated for.
     ///
-    /// Directly after [`Codec::Binary`], it is the array whose elements the bytes contain, since some codecs
-    /// encode bytes better if they know the element size. Otherwise it is [`Link::decoded`].
+    /// Directly after [`Codec::Binary`], it is the array whose elements the bytes contain, since some codecs encode
+    /// bytes better if they know the element size. A codec that would encode the array is created again for the bytes.
+    /// Otherwise it is [`Link::decoded`].
     ///
     /// # Panics
     ///
@@ -237,10 +238,14 @@ impl Builder<'_> {
     fn add(&mut self, document: &ExtensionDocument) -> CodecResult {
         let creation =
             Creation::of(document, self.creation.format, self.creation.registry, self.creation.reading);
-        let decoded = created_for(self.links.last(), &self.now);
-        let codec = self.creation.registry.codec(&creation, decoded)?;
-        let wants_bytes = matches!(codec, Codec::BytesToBytes(_) | Codec::Checksum(_));
-        if wants_bytes && matches!(self.now, Representation::Array(_)) {
+        let registry = self.creation.registry;
+        let takes_bytes = |codec: &Codec| matches!(codec, Codec::BytesToBytes(_) | Codec::Checksum(_));
+        let is_array = matches!(self.now, Representation::Array(_));
+        let mut codec = registry.codec(&creation, created_for(self.links.last(), &self.now))?;
+        if !is_array && !takes_bytes(&codec) {
+            codec = registry.codec(&creation, &self.now).ok().filter(takes_bytes).unwrap_or(codec);
+        }
+        if is_array && takes_bytes(&codec) {
             self.insert_default_binary(Some(&document.identifier))?;
         }
         self.push(codec, Some(document.clone()))

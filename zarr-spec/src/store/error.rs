@@ -99,8 +99,7 @@ impl StoreError {
         Self::NotSupported { store: store.location(), quality }
     }
 
-    /// Creates the error for an `operation` that failed at `place`. The kind follows from `source` if it is
-    /// an [`io::Error`].
+    /// Creates the error for an `operation` that failed at `place`. An [`io::Error`] as `source` determines the kind.
     pub fn io(operation: &'static str, place: impl Into<String>, source: impl Into<BoxError>) -> Self {
         let source = source.into();
         let kind = source.downcast_ref::<io::Error>().map_or(IoKind::Other, IoKind::of);

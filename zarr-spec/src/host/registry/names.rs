@@ -2,8 +2,7 @@
 
 use semver::Version;
 
-/// Returns whether `known`, of a plugin or a catalogue, matches `identifier`. A `*` at its end matches any
-/// number.
+/// Returns whether `known`, of a plugin or a catalogue, matches `identifier`. A `*` at its end matches any number.
 #[must_use]
 pub fn stands_for(known: &str, identifier: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
