@@ -11,12 +11,18 @@ use zarr_spec::store::{Store, StoreConfiguration, StorePlugin, open_described};
 use zarr_spec::{Invalid, Registry, Value, printable_path};
 
 use crate::error::{Error, MissingPlugins};
+use conditional::RequiringConditions;
 
+mod conditional;
 mod pipeline;
 
 /// Opens the store at `location`: a path, a URL with the scheme of a store plugin, such as `file:`, a JSON
 /// description such as `{"type": "memory"}`, or a URL pipeline such as `s3://bucket/a.zip|zip:path/`. The path of a
 /// file is opened by the store that recognizes the file.
+///
+/// With the member `"conditional": "require"`, which every description may have, the engine refuses changes of stored
+/// values without conditional writes, as with
+/// [`Context::with_required_conditions`](crate::Context::with_required_conditions).
 ///
 /// # Errors
 ///
@@ -94,10 +100,12 @@ fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, E
     if let Some(remark) = parsed.remarks.first() {
         return Err(wrong(remark));
     }
-    check_types(registry, &parsed.value)?;
-    let store = open_described(registry, &parsed.value)?;
-    check_reach(registry, &parsed.value, &*store).map_err(wrong)?;
-    Ok(store)
+    let mut description = parsed.value;
+    check_types(registry, &description)?;
+    let are_conditions_required = conditional::take(&mut description).map_err(wrong)?;
+    let store = open_described(registry, &description)?;
+    check_reach(registry, &description, &*store).map_err(wrong)?;
+    Ok(if are_conditions_required { Arc::new(RequiringConditions(store)) } else { store })
 }
 
 /// Checks that each store that wraps a store with a cache of decoded chunks passes this cache on.

@@ -19,9 +19,10 @@ impl Context {
         Ok(false)
     }
 
-    /// Refuses a store without conditional writes if they are required.
+    /// Refuses a store without conditional writes if the context or the description of the store requires them.
     pub(crate) fn refuse_without_conditions(&self, store: &dyn Store) -> Result<(), Error> {
-        if !self.requires_conditions || store.capabilities().conditional_set {
+        let can = store.capabilities();
+        if can.conditional_set || !(self.requires_conditions || can.conditions_required) {
             return Ok(());
         }
         let store = readable_location(&store.location());

@@ -28,6 +28,8 @@ pub struct Capabilities {
     /// `array_document`: the store holds some arrays only in another form. It may also have documents of groups that were
     /// not written.
     pub adapts_documents: bool,
+    /// Not an operation: stored values are only changed with `set_if`, and otherwise the change is refused.
+    pub conditions_required: bool,
 }
 
 impl Capabilities {
@@ -40,6 +42,7 @@ impl Capabilities {
         conditional_set: false,
         conditional_erase: false,
         adapts_documents: false,
+        conditions_required: false,
     };
 
     /// Every operation.
@@ -176,8 +179,7 @@ pub struct Request {
     pub options: GetOptions,
     /// The largest number of bytes that the caller accepts; more is [`StoreError::TooLarge`](crate::store::StoreError::TooLarge).
     pub limit: usize,
-    /// The expected number of bytes, which count against the budget while the request is in flight; 0 if
-    /// unknown.
+    /// The expected number of bytes, which count against the budget while the request is in flight; 0 if unknown.
     pub expected_size: usize,
 }
 

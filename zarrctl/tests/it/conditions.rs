@@ -30,6 +30,12 @@ fn changes_without_conditions_are_refused_if_they_are_required() {
         let message = refused(&[&["--require-conditional"][..], &change[..]].concat(), 1);
         assert!(message.contains("does not have conditional writes, which are required"), "{message}");
     }
+    // The description of the store may require them, too.
+    let requiring = store.replace("\"none\"", "\"none\", \"conditional\": \"require\"");
+    for change in changes(&requiring, &part) {
+        let message = refused(&change, 1);
+        assert!(message.contains("does not have conditional writes, which are required"), "{message}");
+    }
     assert_eq!(place.files("store"), before);
     // A whole chunk is not read before it is written.
     let whole = place.file("whole.raw", &[1; 4]);

@@ -272,14 +272,25 @@ fn consolidated_metadata_have_all_changes() {
     }
 }
 
-/// Without locks in the store, writers do not exclude each other, and conditional writes are impossible. If conditional
-/// writes are required, changes are refused.
+/// The description of a store may require conditions, too, at any level.
 #[test]
-fn required_conditions_refuse_a_store_without_locks() {
+fn conditions_may_be_required_by_the_description_of_a_store() {
     let race = Race::with(Format::V3, r#", "locking": "none""#);
     race.create("/a", &numbers(racers() * ROUNDS));
-    let store = race.open_store();
-    let hierarchy = Hierarchy::open(Arc::clone(&store), &context().with_required_conditions()).unwrap();
+    let store = |conditional: &str| {
+        race.store.replace(r#""none""#, &format!(r#""none", "conditional": "{conditional}""#))
+    };
+    for location in [store("require"), format!(r#"{{"type": "statistics", "store": {}}}"#, store("require"))]
+    {
+        refuses_partial_writes(&Hierarchy::open_location(&location, &context()).unwrap());
+    }
+    let careless = Hierarchy::open_location(&store("warn"), &context()).unwrap();
+    careless.array("/a").unwrap().write_values(&Selection::from(1..2), &[1_u64]).unwrap();
+    let error = Hierarchy::open_location(&store("yes"), &context()).unwrap_err().to_string();
+    assert!(error.contains(r#"`conditional` is "yes"; expected "require" or "warn""#), "{error}");
+}
+
+fn refuses_partial_writes(hierarchy: &Hierarchy) {
     let array = hierarchy.array("/a").unwrap();
     let part = Selection::from(1..2);
     for refused in [
@@ -294,10 +305,22 @@ fn required_conditions_refuse_a_store_without_locks() {
     }
     // The write of a whole chunk does not need a condition.
     array.write_values(&Selection::All, &vec![3_u64; usize::try_from(array.shape()[0]).unwrap()]).unwrap();
+}
+
+/// Without locks in the store, writers do not exclude each other, and conditional writes are impossible. If conditional
+/// writes are required, changes are refused.
+#[test]
+fn required_conditions_refuse_a_store_without_locks() {
+    let race = Race::with(Format::V3, r#", "locking": "none""#);
+    race.create("/a", &numbers(racers() * ROUNDS));
+    let store = race.open_store();
+    refuses_partial_writes(
+        &Hierarchy::open(Arc::clone(&store), &context().with_required_conditions()).unwrap(),
+    );
     let careless = Hierarchy::open(store, &context()).unwrap();
     assert_eq!(careless.warnings(), []);
     for _ in 0..2 {
-        careless.array("/a").unwrap().write_values(&part, &[1_u64]).unwrap();
+        careless.array("/a").unwrap().write_values(&Selection::from(1..2), &[1_u64]).unwrap();
     }
     let warnings: Vec<String> = careless.warnings().iter().map(ToString::to_string).collect();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
