@@ -29,7 +29,7 @@ use tokio::time::{sleep, timeout};
 
 use hedge::Hedge;
 pub(crate) use redirect::Redirects;
-pub(crate) use retry::{WINDOW, policy};
+pub(crate) use retry::{WINDOW, is_repeated, policy};
 use timed::{Most, TimeLimits, TimedBody};
 
 use crate::network::{self, Settings};

@@ -23,7 +23,7 @@ use object_store::{Error, GetOptions, PutMode, PutOptions, PutResult};
 use tokio::sync::OnceCell;
 use tokio::time::sleep;
 use zarr_spec::Key;
-use zarr_spec::store::{Condition, ConditionalWrite, StoreError, StoreResult};
+use zarr_spec::store::{Condition, ConditionalWrite, StoreResult};
 
 use crate::Shared;
 use crate::client::{NOT_IMPLEMENTED, Seen};
@@ -65,13 +65,7 @@ impl Shared {
         };
         let applies = *self.applies_conditions.get_or_try_init(check).await?;
         let mode = self.versions.mode(condition).filter(|_| applies);
-        let write = async {
-            let unsupported = || StoreError::NotSupported {
-                store: self.place.location().to_owned(),
-                quality: "not conditional",
-            };
-            self.write_if(key, value, mode.ok_or_else(unsupported)?).await
-        };
+        let write = async { self.write_if(key, value, mode.ok_or_else(|| self.not_conditional())?).await };
         if temporary.is_empty() {
             return write.await;
         }
@@ -134,8 +128,7 @@ impl Shared {
     /// Checks with temporary keys that the server refuses writes whose conditions do not hold. Also returns these keys,
     /// which the caller removes.
     async fn refuses_unmet_conditions(&self) -> StoreResult<(bool, Vec<Path>)> {
-        let number = RandomState::new().hash_one(Instant::now());
-        let names = ["a", "b"].map(|name| format!("{TEMPORARY}{number:016x}-{name}"));
+        let names = ["a", "b"].map(temporary_name);
         let [missing, created] = [&names[0], &names[1]].map(|name| Key::new(name.as_str()));
         let missing = self.place.of_key(&missing?)?;
         let created = self.place.of_key(&created?)?;
@@ -169,6 +162,12 @@ impl Shared {
     }
 }
 
+/// Returns a new name of a temporary key.
+pub(crate) fn temporary_name(end: &str) -> String {
+    let number = RandomState::new().hash_one(Instant::now());
+    format!("{TEMPORARY}{number:016x}-{end}")
+}
+
 /// Returns whether the condition of a write did not hold.
 fn is_refused(error: &Error) -> bool {
     matches!(error, Error::AlreadyExists { .. } | Error::Precondition { .. })
@@ -193,7 +192,7 @@ fn is_ambiguous(error: &Error) -> bool {
 }
 
 /// Returns the pause after a number of attempts: longer after each, with a random part.
-fn pause(attempts: u32) -> Duration {
+pub(crate) fn pause(attempts: u32) -> Duration {
     let longest = Duration::from_millis(50 << attempts.min(8)).min(LONGEST_PAUSE);
     let random = RandomState::new().hash_one(attempts) >> 32;
     longest.mul_f64(random as f64 / f64::from(u32::MAX))

@@ -5,17 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, Checksum};
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, Checksum};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::client::HttpConnector;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
-use object_store::{ClientConfigKey, ObjectStore, RetryConfig};
+use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig, StaticCredentialProvider};
 use serde::Deserialize;
+use tokio::sync::OnceCell;
 use zarr_spec::store::{Capabilities, DescribedStore, Store, StoreConfiguration, StoreError, StoreResult};
 use zarr_spec::{Invalid, json, typetag};
 
 use crate::client::{Connector, Redirects, WINDOW, policy};
 use crate::credentials::{ForAzure, ForGoogle, ForS3, Provided};
+use crate::deletions::Deletions;
 use crate::place::{BucketUrl, StoreLocation, bucket_url, http_url};
 use crate::profile::Profile;
 use crate::versions::Versions;
@@ -109,11 +112,17 @@ impl S3Configuration {
             return Err(wrong(&self.url, reason));
         }
         let bundle = variable("AWS_CA_BUNDLE").or_else(|| profile.get("ca_bundle").map(str::to_owned));
-        let connector = requests.connector().with_certificates(bundle);
-        let built = builder.with_retry(requests.policy()).with_http_connector(connector).build();
+        let connector = || requests.connector().with_certificates(bundle.clone());
+        let builder = builder.with_retry(requests.policy()).with_http_connector(connector());
         let location = format!("s3://{}/{}", at.bucket, at.prefix);
-        let service = Service { versions: Versions::Tags, endpoint: endpoint.unwrap_or_default() };
-        opened(location, &at, built, &requests, service)
+        let service = Service::new(Versions::Tags, endpoint);
+        let applies = service.applies_conditions(&at, " deletions");
+        let built = builder.clone().build().and_then(|built| {
+            let deletions = deletions(builder, &built, &connector(), applies)?;
+            Ok((built, Service { deletions, ..service }))
+        });
+        let (built, service) = built.map_err(|error| wrong(&location, &error.to_string()))?;
+        opened(location, &at, Ok(built), &requests, service)
     }
 
     /// Returns a builder with the settings of the description, the environment and the profile, in this order. The
@@ -153,6 +162,33 @@ impl S3Configuration {
     }
 }
 
+/// Returns the sender of conditional deletions in the bucket of `built`, which `builder` has built. The buckets of S3
+/// Express have other signatures.
+fn deletions(
+    builder: AmazonS3Builder,
+    built: &AmazonS3,
+    connector: &Connector,
+    applies: Arc<OnceCell<bool>>,
+) -> object_store::Result<Option<Deletions>> {
+    let is_set = |key| builder.get_config_value(&key).is_some_and(|value| value == "true");
+    if is_set(AmazonS3ConfigKey::S3Express) {
+        return Ok(None);
+    }
+    let allows_http = is_set(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
+    let client = connector.connect(&ClientOptions::new().with_allow_http(allows_http))?;
+    let is_anonymous = is_set(AmazonS3ConfigKey::SkipSignature);
+    let signer = match is_anonymous {
+        // The signature is removed from the URL.
+        true => {
+            let nobody = AwsCredential { key_id: String::new(), secret_key: String::new(), token: None };
+            builder.with_credentials(Arc::new(StaticCredentialProvider::new(nobody))).build()?
+        }
+        // A copy shares the credentials, and does not request them again.
+        false => built.clone(),
+    };
+    Ok(Some(Deletions { signer: Arc::new(signer), client, is_anonymous, applies }))
+}
+
 #[typetag::deserialize(name = "gs")]
 impl StoreConfiguration for GsConfiguration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
@@ -182,7 +218,7 @@ impl GsConfiguration {
         let endpoint = builder.get_config_value(&GoogleConfigKey::BaseUrl);
         let _valid = Endpoint::new(endpoint.as_deref())?;
         let location = format!("gs://{}/{}", at.bucket, at.prefix);
-        let service = Service { versions: Versions::Generations, endpoint: endpoint.unwrap_or_default() };
+        let service = Service::new(Versions::Generations, endpoint);
         opened(location, &at, builder.build(), &requests, service)
     }
 }
@@ -228,7 +264,7 @@ impl AzConfiguration {
         let location = format!("{}://{}/{}", at.scheme, at.bucket, at.prefix);
         let account = builder.get_config_value(&AzureConfigKey::AccountName);
         let endpoint = [endpoint, account].into_iter().flatten().collect::<Vec<_>>().join(" ");
-        let service = Service { versions: Versions::Tags, endpoint };
+        let service = Service::new(Versions::Tags, Some(endpoint));
         opened(location, &at, builder.build(), &requests, service)
     }
 }
@@ -323,6 +359,18 @@ struct Service {
     versions: Versions,
     /// The endpoint and the account, as far as they are known; empty for the default.
     endpoint: String,
+    deletions: Option<Deletions>,
+}
+
+impl Service {
+    fn new(versions: Versions, endpoint: Option<String>) -> Self {
+        Self { versions, endpoint: endpoint.unwrap_or_default(), deletions: None }
+    }
+
+    /// Returns the cell that remembers whether the server applies conditions of a kind of request.
+    fn applies_conditions(&self, at: &BucketUrl<'_>, kind: &str) -> Arc<OnceCell<bool>> {
+        conditions::known(format!("{} {}://{}{kind}", self.endpoint, at.scheme, at.bucket))
+    }
 }
 
 fn opened<S: ObjectStore>(
@@ -335,8 +383,8 @@ fn opened<S: ObjectStore>(
     let store = built.map_err(|error| wrong(&location, &error.to_string()))?;
     let mut shared = Shared::new(Arc::new(store), StoreLocation::new(location, at.prefix)?, service.versions);
     shared.window = requests.window;
-    shared.applies_conditions =
-        conditions::known(format!("{} {}://{}", service.endpoint, at.scheme, at.bucket));
+    shared.applies_conditions = service.applies_conditions(at, "");
+    shared.deletions = service.deletions;
     Ok(Arc::new(RemoteStore::at(shared, WRITEABLE)))
 }
 

@@ -14,7 +14,8 @@
 //! never from https to http; another host does not receive credentials.
 //!
 //! **Conditions.** A server is asked once per endpoint and bucket whether it refuses writes whose condition does not
-//! hold. If not, [`Store::set_if`] is not supported. Deletions never have conditions.
+//! hold. If not, [`Store::set_if`] is not supported. Only deletions in S3 may have conditions, after the same check of
+//! a deletion.
 //!
 //! **Speed.** The store measures the time until a response begins and the rate at which its bytes arrive. From these,
 //! [`Store::read_hints`] determines which values an engine requests whole.
@@ -36,6 +37,7 @@ mod client;
 mod conditions;
 mod configuration;
 mod credentials;
+mod deletions;
 mod failure;
 mod fetch;
 mod listing;
@@ -57,12 +59,13 @@ use object_store::ObjectStore;
 use tokio::sync::OnceCell;
 use zarr_spec::store::{
     Capabilities, Condition, ConditionalWrite, Directory, GetOptions, GetResult, Keys, Payload, ReadHints,
-    Request, Responses, Store, StoreError, StorePlugin, StoreResult,
+    Request, Responses, Store, StoreError, StorePlugin, StoreResult, Version,
 };
 use zarr_spec::{BoxError, ByteRange, Example, Key, Output, Prefix};
 
 use client::WINDOW;
 use configuration::{AzConfiguration, GsConfiguration, HttpConfiguration, S3Configuration, open};
+use deletions::Deletions;
 use fetch::Part;
 use listing::Listing;
 use place::StoreLocation;
@@ -120,15 +123,15 @@ const AZ_EXAMPLES: &[Example] = &[
 const HTTP_EXAMPLES: &[Example] =
     &[Example::v3(r#"{"type": "http", "url": "https://example.org/data.zarr"}"#)];
 
-/// Maximum number of concurrent requests. Small values need many: at a latency of 30 ms, 128 requests make 4,000 per second,
-/// and S3 serves 5,500 of a prefix.
+/// Maximum number of concurrent requests. Small values need many: at a latency of 30 ms, 128 requests make 4,000 per
+/// second, and S3 serves 5,500 of a prefix.
 const CONCURRENCY: usize = 128;
 
 /// Bytes that arrive in the time of one round trip: 20 ms at 100 Mbit/s.
 const COALESCE_GAP: u64 = 256 << 10;
 
-/// The capabilities of a store that can be written. No service has conditional deletions through `object_store`.
-const WRITEABLE: Capabilities = Capabilities::ALL_AND_CONDITIONAL.without_conditional_erase();
+/// The capabilities of a store that can be written. Conditional deletions also need [`Deletions`].
+const WRITEABLE: Capabilities = Capabilities::ALL_AND_CONDITIONAL;
 
 /// A store on a remote server.
 #[derive(Debug)]
@@ -153,6 +156,8 @@ struct Shared {
     window: Duration,
     /// Whether the server applies conditions, once that is known: see [`conditions`].
     applies_conditions: Arc<OnceCell<bool>>,
+    /// Sends conditional deletions, if the service may have them.
+    deletions: Option<Deletions>,
 }
 
 impl RemoteStore {
@@ -200,6 +205,7 @@ impl Shared {
             speed: Speed::default(),
             window: WINDOW,
             applies_conditions: Arc::default(),
+            deletions: None,
         }
     }
 }
@@ -210,9 +216,13 @@ impl Store for RemoteStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        match self.shared.applies_conditions.get() {
+        let can = match self.shared.applies_conditions.get() {
             Some(false) => self.capabilities.unconditional(),
             _ => self.capabilities,
+        };
+        match &self.shared.deletions {
+            Some(deletions) if deletions.applies.get() != Some(&false) => can,
+            _ => can.without_conditional_erase(),
         }
     }
 
@@ -253,6 +263,13 @@ impl Store for RemoteStore {
 
     fn erase(&self, key: &Key) -> StoreResult<()> {
         self.erase_values(std::slice::from_ref(key))
+    }
+
+    fn erase_if(&self, key: &Key, version: &Version) -> StoreResult<ConditionalWrite> {
+        self.require(self.capabilities.conditional_erase, "not conditional")?;
+        let key = key.clone();
+        let version = version.clone();
+        self.wait("erasing", |shared| async move { shared.erase_if(&key, &version).await })
     }
 
     fn erase_values(&self, keys: &[Key]) -> StoreResult<()> {

@@ -15,6 +15,9 @@ pub(crate) enum Versions {
 /// The beginning of a version that cannot be a condition: the time and the size of an object without an ETag.
 const TIME: &str = "time ";
 
+/// An ETag that no object has.
+pub(crate) const UNMET_TAG: &str = "\"00000000000000000000000000000000\"";
+
 impl Versions {
     /// Returns the version of an object. Without an ETag or a generation, it consists of the time and the size; a time
     /// of 0 counts as unknown.
@@ -57,7 +60,7 @@ impl Versions {
     /// Returns a condition that no object satisfies.
     pub(crate) fn unmet(self) -> PutMode {
         self.update(match self {
-            Self::Tags => "\"00000000000000000000000000000000\"".to_owned(),
+            Self::Tags => UNMET_TAG.to_owned(),
             Self::Generations => i64::MAX.to_string(),
         })
     }

@@ -55,8 +55,8 @@ impl Array {
     ///
     /// Chunks outside of the new shape are erased, if the store supports erasing. Chunks that are partly inside are not
     /// changed. If the store cannot list, each chunk is erased by its key; for more than a million chunks, none is
-    /// erased. In a store with conditional writes but neither locks nor conditional erasing, such as S3, they are replaced
-    /// by chunks of fill values, because another program may append to the array meanwhile.
+    /// erased. In a store with conditional writes but neither locks nor conditional erasing, such as Azure, they are
+    /// replaced by chunks of fill values, because another program may append to the array meanwhile.
     ///
     /// New elements hold the fill value, even if values are stored there: before the new shape is published, chunks in
     /// the added region are erased, and chunks at its border get the fill value outside of the old shape. This does not

@@ -339,7 +339,14 @@ impl Access {
             None if can.erasable => self.store.erase(key)?,
             Some(None) => {}
             Some(Some(version)) if can.conditional_erase => {
-                if self.store.erase_if(key, &version)?.is_conflict() {
+                let erased = match self.store.erase_if(key, &version) {
+                    // The first conditional deletion has found that the server ignores conditions.
+                    Err(StoreError::NotSupported { .. }) if !self.store.capabilities().conditional_erase => {
+                        ConditionalWrite::Conflict
+                    }
+                    erased => erased?,
+                };
+                if erased.is_conflict() {
                     return Err(Error::Conflict(key.clone()));
                 }
                 self.forget_seen(key);

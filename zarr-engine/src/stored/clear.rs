@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use zarr_spec::store::{Condition, GetOptions, Store, Version};
+use zarr_spec::store::{Condition, GetOptions, Store, StoreError, Version};
 use zarr_spec::{ByteRange, Key, Output};
 
 use super::StoredArray;
@@ -74,7 +74,11 @@ impl StoredArray {
     fn clear_value(&self, key: &Key, version: &Version, clearing: &Clearing<'_>) -> Result<bool, Error> {
         let store = &*self.resolved.store;
         if store.capabilities().conditional_erase {
-            return Ok(!store.erase_if(key, version)?.is_conflict());
+            match store.erase_if(key, version) {
+                // The first conditional deletion has found that the server ignores conditions.
+                Err(StoreError::NotSupported { .. }) if !store.capabilities().conditional_erase => {}
+                erased => return Ok(!erased?.is_conflict()),
+            }
         }
         let Some(fill) = (clearing.fill)(key)? else { return Ok(true) };
         let condition = Condition::Unchanged(version.clone());

@@ -49,8 +49,8 @@ impl StoredArray {
         Self { guard: self.guard.clone(), ..self.replaced(self.resolved.clone(), context.into()) }
     }
 
-    /// Returns the same array for writing while other programs append to it: a chunk that is partly outside of the array is
-    /// read and changed, because it may hold their rows.
+    /// Returns the same array for writing while other programs append to it: a chunk that is partly outside of the
+    /// array is read and changed, because it may hold their rows.
     pub(crate) fn while_growing(&self) -> Self {
         let mut context = self.context().clone();
         context.may_grow = true;
@@ -70,6 +70,10 @@ impl StoredArray {
         self.forget_index(chunk);
         self.guard.as_deref().map_or(Ok(()), Guard::check)?;
         let store = &self.resolved.store;
+        let is_supported = |value: Option<&[u8]>| {
+            let can = store.capabilities();
+            if value.is_some() { can.conditional_set } else { can.conditional_erase }
+        };
         self.with_key(chunk, |key| {
             let written = match (value, condition) {
                 (Some(value), condition) => store.set_if(key, value.into(), condition),
@@ -78,8 +82,9 @@ impl StoredArray {
                 (None, Condition::Missing) => return Ok(true),
             };
             match written {
-                // The first conditional write has found that the server ignores conditions: the change starts again.
-                Err(StoreError::NotSupported { .. }) if !store.capabilities().conditional_set => Ok(false),
+                // The first conditional write or deletion has found that the server ignores conditions: the change
+                // starts again.
+                Err(StoreError::NotSupported { .. }) if !is_supported(value) => Ok(false),
                 written => Ok(!written?.is_conflict()),
             }
         })

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use zarr_spec::store::get_value;
+use zarr_spec::store::{Version, get_value};
 use zarr_spec::{BoxError, Value, json};
 use zarr_store_object_store::{Credential, Credentials, open_with_credentials};
 
@@ -52,6 +52,33 @@ fn token(number: usize) -> Result<Credential, BoxError> {
 
 fn s3(server: &Server) -> Value {
     json!({"type": "s3", "url": "s3://b/p", "endpoint": server.url(), "region": "eu-west-1"})
+}
+
+/// The condition is part of the signature of a deletion, and the check of the server is signed, too.
+#[test]
+fn a_conditional_deletion_is_signed_with_the_current_keys() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let received = Arc::clone(&asked);
+    let server = Server::start(move |asked| {
+        received.lock().unwrap().push(asked.clone());
+        match (&*asked.method, asked.path().contains("check")) {
+            ("DELETE", true) => Reply::new(412, ""),
+            ("PUT", _) => Reply::new(200, "").with("etag", "\"e\""),
+            _ => Reply::new(204, ""),
+        }
+    });
+    let description =
+        json!({"type": "s3", "url": "s3://c/p", "endpoint": server.url(), "region": "eu-west-1"});
+    let store = opened(&description, keys);
+    assert!(!store.erase_if(&key("v"), &Version::new("\"e\"")).unwrap().is_conflict());
+    let deletions = asked.lock().unwrap().clone();
+    let deletions: Vec<_> = deletions.iter().filter(|one| one.method == "DELETE").collect();
+    assert_eq!(deletions.len(), 2);
+    let last = deletions[1];
+    assert_eq!(last.headers["if-match"], "\"e\"");
+    assert!(last.target.contains("X-Amz-SignedHeaders=host%3Bif-match"), "{last:?}");
+    assert!(last.target.contains("X-Amz-Security-Token=token"), "{last:?}");
+    assert!(last.target.contains("%2Feu-west-1%2Fs3%2Faws4_request"), "{last:?}");
 }
 
 #[test]
