@@ -1,10 +1,10 @@
 //! The extension module `zarr_kit._engine`: the engine of this workspace for Python.
 //!
 //! The module has classes for a hierarchy, an array, the elements and strings that a read returns, and the progress of
-//! calls. A coder of single chunks, chunks in files, single codecs and data types are for zarr-python. Functions run the command line,
-//! copy hierarchies, and add codecs of Python packages. The code for NumPy (data types, indexing, broadcasting) is
-//! written in Python, in `zarr_kit/`. This code calls the classes with resolved selections. The global interpreter lock
-//! is released during all work.
+//! calls. A coder of single chunks, chunks in files, single codecs and data types are for zarr-python. Functions run
+//! the command line, copy hierarchies, and add codecs of Python packages. The code for NumPy (data types, indexing,
+//! broadcasting) is written in Python, in `zarr_kit/`. This code calls the classes with resolved selections. The global
+//! interpreter lock is released during all work.
 
 mod archive;
 mod array;
@@ -35,7 +35,13 @@ mod zarrctl_script;
 use pyo3::prelude::*;
 
 /// The engine of `zarr_kit`. Its classes may change without notice.
-#[pymodule]
+//
+// `gil_used = false`: the module does not need the global interpreter lock. All classes are frozen, so their fields
+// change only through `Mutex`, atomics and the locks of the engine, which other threads use while the lock is released
+// anyway. The shared context is in a `Mutex`, and memory that threads reuse is thread-local. Strings of NumPy are read
+// and written under the lock of their allocator. As in NumPy, elements that one thread reads while another one writes
+// them are a mixture.
+#[pymodule(gil_used = false)]
 mod _engine {
     #[pymodule_export]
     use crate::archive::{diff, digest, repair, verify};

@@ -1,4 +1,6 @@
-//! `cargo xtask python --wheel`: builds the wheel of a release and checks it.
+//! `cargo xtask python --wheel`: builds the wheels of a release and checks them.
+
+mod free_threaded;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,8 +33,8 @@ const IMPORT: &str = "import time, ml_dtypes, numpy\n\
     import zarr_kit\n\
     print((time.perf_counter() - start) * 1000)\n";
 
-/// Builds the wheel with zig, whose linker and C library select the oldest glibc. Checks it with auditwheel, and runs the
-/// tests with it.
+/// Builds the wheel with zig, whose linker and C library select the oldest glibc. Checks it with auditwheel, and runs
+/// the tests with it. Does the same with a wheel for free-threaded Python, if there is one on this machine.
 ///
 /// # Errors
 ///
@@ -42,31 +44,43 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     let root = workspace.root.join(FOLDER);
     let tools = environment(&target.join("wheel"), &root.join("tests/wheel-requirements.txt"))?;
     let wheels = target.join("wheel/built");
-    if wheels.exists() {
-        fs::remove_dir_all(&wheels).map_err(|error| broken(&wheels, &error))?;
-    }
-    let mut build = module(&tools, &root, "maturin");
-    // The module `ziglang` of this environment is the linker.
-    build.env("CARGO_ZIGBUILD_PYTHON_PATH", &tools);
-    build.args(["build", "--release", "--locked", "--zig", "--compatibility", PLATFORM, "--out"]);
-    finish(build.arg(&wheels).arg("--interpreter").arg(&tools))?;
-    let wheel = only_file(&wheels)?;
-    check_name(&wheel)?;
-    check_size(&wheel)?;
-    check_platform(&output_of(module(&tools, &root, "auditwheel").arg("show").arg(&wheel))?)?;
-    check_use(&tools, &wheel, &target.join("wheel/used"))?;
+    let wheel = build(&tools, &tools, &root, &wheels, INTERFACE)?;
+    check_use(&tools, &wheel, &target.join("wheel/used"), PROGRAM)?;
     run_tests(workspace, &wheel, &target.join("wheel/tests"))?;
     println!("{}", wheel.display());
-    Ok(())
+    free_threaded::run(&tools, &root, &target.join("wheel/free-threaded"))
 }
 
-/// Installs the wheel into a new environment, and uses the package and the script.
-fn check_use(tools: &Path, wheel: &Path, environment: &Path) -> Result<(), String> {
-    finish(Command::new(tools).args(["-m", "venv", "--clear"]).arg(environment))?;
+/// Builds the wheel for `interpreter` into a new folder, and checks it. `tools` has maturin, zig and auditwheel.
+fn build(
+    tools: &Path,
+    interpreter: &Path,
+    root: &Path,
+    wheels: &Path,
+    interface: &str,
+) -> Result<PathBuf, String> {
+    if wheels.exists() {
+        fs::remove_dir_all(wheels).map_err(|error| broken(wheels, &error))?;
+    }
+    let mut build = module(tools, root, "maturin");
+    // The module `ziglang` of this environment is the linker.
+    build.env("CARGO_ZIGBUILD_PYTHON_PATH", tools);
+    build.args(["build", "--release", "--locked", "--zig", "--compatibility", PLATFORM, "--out"]);
+    finish(build.arg(wheels).arg("--interpreter").arg(interpreter))?;
+    let wheel = only_file(wheels)?;
+    check_name(&wheel, interface)?;
+    check_size(&wheel)?;
+    check_platform(&output_of(module(tools, root, "auditwheel").arg("show").arg(&wheel))?)?;
+    Ok(wheel)
+}
+
+/// Installs the wheel into a new environment of `python`, runs `program`, and uses the script.
+fn check_use(python: &Path, wheel: &Path, environment: &Path, program: &str) -> Result<(), String> {
+    finish(Command::new(python).args(["-m", "venv", "--clear"]).arg(environment))?;
     let programs = environment.join("bin");
     let interpreter = programs.join("python");
     finish(module(&interpreter, environment, "pip").args(["install", "--quiet"]).arg(wheel))?;
-    finish(Command::new(&interpreter).args(["-c", PROGRAM]))?;
+    finish(Command::new(&interpreter).args(["-c", program]))?;
     check_import(&interpreter)?;
     finish(Command::new(programs.join("zarrctl")).args(["plugins", "show", "zstd"]).stdout(Stdio::null()))
 }
@@ -105,12 +119,12 @@ pub(super) fn check_size(wheel: &Path) -> Result<(), String> {
     if size <= LARGEST { Ok(()) } else { Err(format!("the wheel has {size} bytes, more than {LARGEST}")) }
 }
 
-/// Checks that the name of the file has the platform and the stable interface of Python.
-fn check_name(wheel: &Path) -> Result<(), String> {
+/// Checks that the name of the file has the platform and the interface of Python.
+fn check_name(wheel: &Path, interface: &str) -> Result<(), String> {
     let name = wheel.file_name().unwrap_or_default().to_string_lossy();
-    match name.contains(PLATFORM) && name.contains(INTERFACE) {
+    match name.contains(PLATFORM) && name.contains(interface) {
         true => Ok(()),
-        false => Err(format!("the wheel is `{name}`; expected `{INTERFACE}` and `{PLATFORM}` in its name")),
+        false => Err(format!("the wheel is `{name}`; expected `{interface}` and `{PLATFORM}` in its name")),
     }
 }
 
@@ -164,11 +178,14 @@ mod tests {
 
     #[test]
     fn a_wheel_for_one_version_or_a_newer_system_is_refused() {
-        let check = |name: &str| check_name(Path::new(name));
+        let check = |name: &str| check_name(Path::new(name), INTERFACE);
         check("zarr_kit-0.1.0-cp312-abi3-manylinux_2_28_x86_64.whl").unwrap();
         check("zarr_kit-0.1.0-cp313-cp313-manylinux_2_28_x86_64.whl").unwrap_err();
         check("zarr_kit-0.1.0-cp313-abi3-manylinux_2_28_x86_64.whl").unwrap_err();
         check("zarr_kit-0.1.0-cp312-abi3-linux_x86_64.whl").unwrap_err();
+        let free = Path::new("zarr_kit-0.1.0-cp314-cp314t-manylinux_2_28_x86_64.whl");
+        check_name(free, "-cp314-cp314t-").unwrap();
+        check_name(free, INTERFACE).unwrap_err();
     }
 
     #[test]
