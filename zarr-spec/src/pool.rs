@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 /// The number of slots. If there are more threads, some of them share a slot.
-const PLACES: usize = 8;
+const PLACES: usize = 32;
 
 /// A pool of contexts that are expensive to create, one per concurrent caller.
 ///

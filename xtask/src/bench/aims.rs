@@ -121,6 +121,12 @@ pub(crate) fn of(case: &str) -> Aim {
 /// The suffix of the names of rows with one thread.
 pub(crate) const ONE_THREAD: &str = "/1-thread";
 
+/// The suffix of the names of rows with 16 threads.
+pub(crate) const MANY_THREADS: &str = "/16-threads";
+
+/// The most that 16 threads may take, relative to two on the same number of processors.
+const MANY_TO_TWO: f64 = 1.02;
+
 impl Aim {
     /// Formats the target for the table.
     pub(crate) fn text(self) -> String {
@@ -164,7 +170,8 @@ pub(crate) fn general(report: &Report) -> Vec<General> {
     let means = [("zarrs", 1.5), ("tensorstore", 1.5), ("zarr-python", 2.0)];
     let means = means.iter().map(|(peer, aim)| mean(report, peer, *aim));
     let whole_reads = whole_reads(report, report.ours());
-    let others = [one_thread(report), whole_reads, growing_arrays(report), copies(report)];
+    let others =
+        [one_thread(report), many_threads(report), whole_reads, growing_arrays(report), copies(report)];
     let listing = ("listing ten times the nodes", &["nodes-1e4/list", "nodes-1e5/list"][..]);
     let chunks = ["1e3-chunks", "1e4-chunks", "1e5-chunks", "1e6-chunks"];
     let [reading, writing] =
@@ -174,7 +181,13 @@ pub(crate) fn general(report: &Report) -> Vec<General> {
         tenfold(report, "reading ten times the chunks", &reading.each_ref().map(String::as_str)),
         tenfold(report, "writing ten times the chunks", &writing.each_ref().map(String::as_str)),
     ];
-    means.chain(others).chain(tenfold).chain([databases(report)]).flatten().chain(python::general(report)).collect()
+    means
+        .chain(others)
+        .chain(tenfold)
+        .chain([databases(report)])
+        .flatten()
+        .chain(python::general(report))
+        .collect()
 }
 
 /// Returns the mean over the local cases. Growth cases are left out because they repeat the same work, and remote cases
@@ -211,6 +224,25 @@ fn one_thread(report: &Report) -> Option<General> {
         aim: format!("{two:.2}×, as with two"),
         found: format!("{one:.2}×"),
         is_met: reaches(one, two),
+    })
+}
+
+/// Compares 16 threads with two, in the rows that exist with both.
+fn many_threads(report: &Report) -> Option<General> {
+    let median = |name: &str| {
+        let case = report.cases.iter().find(|case| case.name == name)?;
+        case.median(report.ours())
+    };
+    let both = |case: &CaseReport| {
+        let two = case.name.strip_suffix(MANY_THREADS)?;
+        Some(median(&case.name)? / median(two)?)
+    };
+    let ratio = geometric_mean(&report.cases.iter().filter_map(both).collect::<Vec<f64>>())?;
+    Some(General {
+        what: "geometric mean of the time with 16 threads ÷ with two".to_owned(),
+        aim: format!("{MANY_TO_TWO:.2}× at most"),
+        found: format!("{ratio:.2}×"),
+        is_met: reaches(MANY_TO_TWO, ratio),
     })
 }
 
@@ -286,9 +318,14 @@ fn databases(report: &Report) -> Option<General> {
     };
     let ratio = |database: &str, operation: &str| {
         let files = median(format!("1e5-chunks/{operation}"))?;
-        Some((format!("1e5-chunks-{database}/{operation}"), median(format!("1e5-chunks-{database}/{operation}"))? / files))
+        Some((
+            format!("1e5-chunks-{database}/{operation}"),
+            median(format!("1e5-chunks-{database}/{operation}"))? / files,
+        ))
     };
-    let all = ["lmdb", "redb"].into_iter().flat_map(|database| ["read", "write"].map(|operation| ratio(database, operation)));
+    let all = ["lmdb", "redb"]
+        .into_iter()
+        .flat_map(|database| ["read", "write"].map(|operation| ratio(database, operation)));
     let (worst, most) = all.flatten().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
     Some(General {
         what: "time of 100,000 chunks in a database ÷ in files".to_owned(),
@@ -352,6 +389,24 @@ mod tests {
         let memory = found.iter().find(|general| general.what.contains("whole read")).unwrap();
         assert_eq!((memory.found.as_str(), memory.is_met), ("0 MiB at most (`zstd/read`)", true));
         assert!(!found.iter().any(|general| general.what.contains("copies")));
+    }
+
+    #[test]
+    fn sixteen_threads_are_compared_with_two() {
+        let mut report = made_up();
+        report.cases[0].name = "zstd/read".to_owned();
+        report.cases[1].name = "zstd/read/16-threads".to_owned();
+        let mean =
+            |report: &Report| general(report).into_iter().find(|general| general.what.contains("16 threads"));
+        // Two threads take 200 ms, 16 threads 2 ms.
+        assert!(mean(&report).unwrap().is_met);
+        report.cases.swap(0, 1);
+        report.cases[0].name = "zstd/read".to_owned();
+        report.cases[1].name = "zstd/read/16-threads".to_owned();
+        let found = mean(&report).unwrap();
+        assert_eq!((found.found.as_str(), found.is_met), ("100.00×", false));
+        report.cases.truncate(1);
+        assert_eq!(mean(&report), None);
     }
 
     #[test]

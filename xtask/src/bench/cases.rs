@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::aims::ONE_THREAD;
+use super::aims::{MANY_THREADS, ONE_THREAD};
 use super::container::Container;
 use super::datasets::{self, Dataset, Sizes};
 use super::group::Group;
@@ -81,6 +81,12 @@ impl Case {
     fn on_one_thread(&self) -> Self {
         let case = self.clone();
         Self { name: format!("{}{ONE_THREAD}", case.name), threads: 1, ..case }
+    }
+
+    /// Returns the case with 16 threads, which share two processors on a small machine.
+    fn on_many_threads(&self) -> Self {
+        let case = self.clone();
+        Self { name: format!("{}{MANY_THREADS}", case.name), threads: 16, floor: None, ..case }
     }
 
     /// Returns the number of threads of the floor. If chunks are read one by one, the floor decodes them on one thread.
@@ -164,6 +170,7 @@ fn whole(sizes: Sizes) -> Vec<Case> {
         }
         if dataset.name == "zstd" {
             cases.extend(others);
+            cases.push(read.on_many_threads());
         }
         two(&mut cases, write);
     }
@@ -204,10 +211,12 @@ fn parts(sizes: Sizes) -> Vec<Case> {
 /// Returns cases with other chunks, other data types and version 2.
 fn kinds(sizes: Sizes) -> Vec<Case> {
     let small = datasets::small(sizes);
-    let mut cases = vec![
+    let of_small = [
         Case::new(&small, "read", "4,096 chunks of 2 KiB, read").floor(json!({"kind": "files-read"})),
         Case::new(&small, "write", "4,096 chunks of 2 KiB, write").floor(json!({"kind": "files-write"})),
     ];
+    let mut cases = of_small.each_ref().map(Case::on_many_threads).to_vec();
+    cases.extend(of_small);
     let transposed = datasets::transposed(sizes);
     let title = "big-endian float64 with reversed axes";
     cases.extend([
@@ -368,10 +377,12 @@ fn databases(sizes: Sizes) -> Vec<Case> {
     let grid = if sizes.is_quick { [10, 10, 10] } else { [10, 100, 100] };
     let of = |(name, title, container): (&'static str, &str, Container)| {
         let dataset = Dataset { container: Some(container), ..datasets::many(name, grid) };
-        ["read", "write"]
-            .map(|operation| Case::new(&dataset, operation, &format!("100,000 chunks of 1 KiB in {title}, {operation}")))
+        ["read", "write"].map(|operation| {
+            Case::new(&dataset, operation, &format!("100,000 chunks of 1 KiB in {title}, {operation}"))
+        })
     };
-    let databases = [("1e5-chunks-lmdb", "LMDB", Container::Lmdb), ("1e5-chunks-redb", "redb", Container::Redb)];
+    let databases =
+        [("1e5-chunks-lmdb", "LMDB", Container::Lmdb), ("1e5-chunks-redb", "redb", Container::Redb)];
     databases.into_iter().flat_map(of).collect()
 }
 

@@ -43,7 +43,11 @@ pub(crate) fn svg(report: &Report) -> String {
     let mut y = TOP;
     for (case, bars) in rows {
         let middle = y + bars.len() as f64 * BAR / 2.0 + 4.0;
-        let label = if case.threads == 1 { format!("{}, 1 thread", case.title) } else { case.title.clone() };
+        let label = match case.threads {
+            1 => format!("{}, 1 thread", case.title),
+            2 => case.title.clone(),
+            threads => format!("{}, {threads} threads", case.title),
+        };
         let _ = writeln!(
             text,
             "<text x=\"{}\" y=\"{middle}\" text-anchor=\"end\">{}</text>",

@@ -109,12 +109,16 @@ fn contained(case: &Case, container: Container, context: &Context) -> Result<Arc
         Container::Icechunk => format!("icechunk:{}", file("repository")),
         Container::Lmdb => format!("lmdb:{}", file("data.lmdb")),
         Container::Redb => format!("redb:{}", file("data.redb")),
-        Container::Zip => json!({"type": "zip", "key": "data.zip", "store": description(case, "")?}).to_string(),
+        Container::Zip => {
+            json!({"type": "zip", "key": "data.zip", "store": description(case, "")?}).to_string()
+        }
         Container::Reference => {
-            let Far { endpoint, bucket, prefix, .. } = case.far.as_ref().ok_or("references are to a server")?;
+            let Far { endpoint, bucket, prefix, .. } =
+                case.far.as_ref().ok_or("references are to a server")?;
             let target = json!({"type": "http", "url": format!("{endpoint}/{bucket}/{prefix}")});
             let store = description(case, "")?;
-            json!({"type": "reference", "key": "references.json", "store": store, "targets": [target]}).to_string()
+            json!({"type": "reference", "key": "references.json", "store": store, "targets": [target]})
+                .to_string()
         }
     };
     Ok(open_store(context.registry(), &location)?)

@@ -14,8 +14,14 @@ use zarrs::filesystem::FilesystemStore;
 const ZARRS: &str = "zarrs 0.23.14";
 
 /// Programs that wrote rows of the table, but are not in the environment: the script does not print these rows.
-const OTHERS: [&str; 6] =
-    ["wavpack-numcodecs 0.3.0", "gribberish 1.9.0", "kerchunk 0.2.7", "kerchunk 0.2.10", "gribscan 0.0.16", "gdeflate-sys 0.4.1"];
+const OTHERS: [&str; 6] = [
+    "wavpack-numcodecs 0.3.0",
+    "gribberish 1.9.0",
+    "kerchunk 0.2.7",
+    "kerchunk 0.2.10",
+    "gribscan 0.0.16",
+    "gdeflate-sys 0.4.1",
+];
 
 fn table() -> (PathBuf, String) {
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/suite/codec/fixtures.tsv");
