@@ -1,12 +1,13 @@
-//! `overlay`: the rules for stores, erased values, and markers.
+//! `overlay`: the rules for stores, erased values, markers, and changes that end early.
 
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use zarr_conformance::stores::MinimalStore;
 use zarr_conformance::stores::around::{described, empty, filled, holds_every_rule, key, value};
-use zarr_spec::store::{Capabilities, Request, Store};
+use zarr_spec::store::{Capabilities, Payload, Request, Store, StoreError, StoreResult};
 use zarr_spec::{ByteRange, Key, Prefix};
 use zarr_store_overlay::OverlayStore;
 
@@ -121,4 +122,113 @@ fn a_description_has_both_stores() {
     assert_eq!(value(&*store, "a").unwrap(), b"0123456789");
     let error = described(r#"{"type": "overlay", "store": {"type": "filled"}}"#).unwrap_err();
     assert!(error.contains("base"), "{error}");
+}
+
+/// A store that refuses changes after a number of them, as a full disk or a process that ends does.
+#[derive(Debug)]
+struct Limited {
+    inner: Arc<dyn Store>,
+    left: AtomicUsize,
+}
+
+impl Limited {
+    fn new(inner: &Arc<dyn Store>, changes: usize) -> Arc<dyn Store> {
+        Arc::new(Self { inner: Arc::clone(inner), left: AtomicUsize::new(changes) })
+    }
+
+    fn change(&self, key: &str) -> StoreResult<()> {
+        let counted =
+            self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        counted.map(drop).map_err(|_| StoreError::io("writing", key.to_owned(), "no space left"))
+    }
+}
+
+zarr_spec::delegate_store! {
+    impl Store for Limited {
+        forward(self.inner): describe, read, cache, set_if, lock, set_partial_values, commit, array_document;
+        forward(self.inner): erase_if, erase_values, list;
+
+        fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()> {
+            self.change(key.as_str())?;
+            self.inner.set(key, value)
+        }
+
+        fn erase(&self, key: &Key) -> StoreResult<()> {
+            self.change(key.as_str())?;
+            self.inner.erase(key)
+        }
+
+        fn erase_prefix(&self, prefix: &Prefix) -> StoreResult<()> {
+            self.change(prefix.as_str())?;
+            self.inner.erase_prefix(prefix)
+        }
+    }
+}
+
+#[test]
+fn a_full_store_of_changes_is_an_error_and_hides_nothing() {
+    let upper = empty();
+    let lower = filled();
+    let store = overlay(&Limited::new(&upper, 1), &lower);
+    store.set(&key("a"), b"new".into()).unwrap();
+    for error in [
+        store.set(&key("d/b"), b"new".into()),
+        store.set(&key("c"), b"new".into()),
+        store.erase(&key("d/b")),
+        store.erase_prefix(&prefix("d/")),
+        store.erase_prefix(&Prefix::root()),
+    ] {
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("writing `") && error.ends_with("no space left"), "{error}");
+    }
+    // The overlay that failed and one that is opened again agree.
+    for store in [&store, &overlay(&upper, &lower)] {
+        assert_eq!(value(store, "a").unwrap(), b"new");
+        assert_eq!(value(store, "d/b"), value(&*lower, "d/b"));
+        assert_eq!(keys(store), [key("a"), key("d/b")]);
+    }
+    assert_eq!(keys(&*upper), [key("a")]);
+}
+
+/// A process that ends between the two steps of an erasure leaves the old state or the new one, never the value of the
+/// store below in place of a newer one.
+#[test]
+fn an_erasure_that_ends_early_is_done_or_not() {
+    for (is_prefix, changes) in [(false, 0), (false, 1), (true, 0), (true, 1)] {
+        let upper = empty();
+        let lower = filled();
+        overlay(&upper, &lower).set(&key("d/b"), b"new".into()).unwrap();
+        let ending = overlay(&Limited::new(&upper, changes), &lower);
+        let erased = if is_prefix { ending.erase_prefix(&prefix("d/")) } else { ending.erase(&key("d/b")) };
+        assert!(erased.is_err(), "{is_prefix}, {changes}");
+        drop(ending);
+        let again = overlay(&upper, &lower);
+        assert_eq!(value(&again, "d/b").unwrap(), b"new", "{is_prefix}, {changes}");
+        assert_eq!(keys(&again), [key("a"), key("d/b")]);
+        again.erase(&key("d/b")).unwrap();
+        assert_eq!(value(&overlay(&upper, &lower), "d/b"), None);
+        assert_eq!(value(&*lower, "d/b").map(|value| value.len()), Some(2));
+    }
+}
+
+/// Two overlays over the same stores, as of two processes: values are shared, and erasures when one is opened again.
+#[test]
+fn a_second_writer_sees_values_and_after_opening_again_erasures() {
+    let upper = empty();
+    let lower = filled();
+    let [one, two] = [overlay(&upper, &lower), overlay(&upper, &lower)];
+    one.set(&key("c"), b"1".into()).unwrap();
+    two.set(&key("a"), b"2".into()).unwrap();
+    for store in [&one, &two] {
+        assert_eq!((value(store, "c").unwrap(), value(store, "a").unwrap()), (b"1".to_vec(), b"2".to_vec()));
+    }
+    one.erase(&key("d/b")).unwrap();
+    assert_eq!((value(&one, "d/b"), value(&two, "d/b").is_some()), (None, true));
+    assert_eq!(value(&overlay(&upper, &lower), "d/b"), None);
+    // The later value is not hidden by the older marker.
+    two.set(&key("d/b"), b"3".into()).unwrap();
+    for store in [&one, &two, &overlay(&upper, &lower)] {
+        assert_eq!(value(store, "d/b").unwrap(), b"3");
+        assert_eq!(keys(store), [key("a"), key("c"), key("d/b")]);
+    }
 }
