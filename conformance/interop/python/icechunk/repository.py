@@ -3,6 +3,7 @@
     repository.py write PATH [FORMAT]   two commits of `/a`: the first one has the tag `v1` and the branch `dev`
     repository.py change PATH           commits element 0 of `/a` as -1, and element 0 of the branch `dev` as -2
     repository.py virtual PATH FOLDER   commits an array `/v` whose chunk is a virtual one in FOLDER/data.bin
+    repository.py virtual-s3 PATH URL   the same with a virtual chunk in s3://bench/virtual/data.bin on the server URL
     repository.py read PATH VERSION     prints the elements of all arrays, and the messages of the commits, as JSON
 
 `/a` has 4 elements of `int16` in chunks of 2. VERSION is `branch.NAME` or `tag.NAME`. `write` prints the id of the first
@@ -72,10 +73,19 @@ def change(path: str) -> None:
 
 def virtual(path: str, folder: str) -> None:
     np.arange(5, dtype="<i2").tofile(Path(folder) / "data.bin")
-    prefix = f"file://{folder}/"
+    write_virtual(path, f"file://{folder}/", icechunk.local_filesystem_store(folder))
+
+
+def virtual_s3(path: str, url: str) -> None:
+    server = icechunk.s3_store(
+        region="us-east-1", endpoint_url=url, allow_http=True, anonymous=True, s3_compatible=True, force_path_style=True
+    )
+    write_virtual(path, "s3://bench/virtual/", server)
+
+
+def write_virtual(path: str, prefix: str, files) -> None:
     config = icechunk.RepositoryConfig.default()
-    container = icechunk.VirtualChunkContainer(prefix, icechunk.local_filesystem_store(folder))
-    config.set_virtual_chunk_container(container)
+    config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(prefix, files))
     repository = icechunk.Repository.open(icechunk.local_filesystem_storage(path), config)
     repository.save_config()
     session = repository.writable_session("main")
@@ -97,4 +107,4 @@ def read(path: str, version: str) -> None:
 
 
 if __name__ == "__main__":
-    {"write": write, "change": change, "virtual": virtual, "read": read}[sys.argv[1]](*sys.argv[2:])
+    {"write": write, "change": change, "virtual": virtual, "virtual-s3": virtual_s3, "read": read}[sys.argv[1]](*sys.argv[2:])

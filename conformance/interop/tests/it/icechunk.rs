@@ -12,6 +12,7 @@ use zarr_interop::environment::run_script;
 use zarr_interop::icechunk::{cargo, is_unavailable};
 use zarr_interop::{Packages, icechunk, python, skip, with_icechunk, zarrctl};
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, open_store};
+use zarr_loopback::{Options, Server};
 
 /// A folder with a repository, and the Python that has the package.
 struct Repository {
@@ -168,6 +169,39 @@ fn virtual_chunks_of_the_python_package_need_permission() {
     assert!(error.contains(&format!("`file://{folder}/data.bin`")), "{error}");
     assert!(error.contains("option `virtual_chunks`"), "{error}");
     assert_eq!(read(&format!("{location}?virtual_chunks=file://{folder}/")).unwrap(), [1, 2, 3]);
+}
+
+/// The repository names the server of the bucket. Without permission, the server gets no request.
+#[test]
+fn virtual_chunks_in_a_bucket_need_permission() {
+    let Some(repository) = Repository::new() else { return };
+    let Some(context) = with_icechunk() else { return };
+    let server = Server::start(Options::in_memory().logged()).unwrap();
+    let values: Vec<u8> = (0..5_i16).flat_map(i16::to_le_bytes).collect();
+    server.put("virtual/data.bin", values).unwrap();
+    repository.run("write", &[]);
+    repository.run("virtual-s3", &[server.endpoint()]);
+    let _written = server.take_log();
+    let read = |location: &str| -> Result<Vec<i16>, Error> {
+        let hierarchy = Hierarchy::open(open_store(context.registry(), location)?, &context)?;
+        Ok(hierarchy.array("/v")?.read_values::<i16>(..)?.to_vec())
+    };
+    let location = format!("{}|icechunk:", repository.path().display());
+    for refused in [&location, &format!("{location}?virtual_chunks=s3://bench/other/")] {
+        let error = read(refused).unwrap_err().to_string();
+        assert!(error.contains("`s3://bench/virtual/data.bin`"), "{error}");
+        assert!(error.contains("allow `s3://bench/virtual/` with the option `virtual_chunks`"), "{error}");
+    }
+    assert_eq!(server.take_log().len(), 0);
+    for allowed in ["s3://bench/virtual/", "s3://bench/"] {
+        let location = format!("{location}?virtual_chunks={allowed}");
+        assert_eq!(read(&location).unwrap(), [1, 2, 3], "{allowed}");
+    }
+    let log = server.take_log();
+    assert!(log.iter().all(|request| request.header("authorization").is_none()) && !log.is_empty());
+    server.put("virtual/data.bin", [0]).unwrap();
+    let error = read(&format!("{location}?virtual_chunks=s3://bench/")).unwrap_err().to_string();
+    assert!(error.contains("v/c/0"), "{error}");
 }
 
 /// A user with a home folder.
