@@ -62,6 +62,56 @@ fn a_missing_codec_is_named_with_its_feature_and_the_command_that_adds_it() {
     assert!(message.contains("feature `codec-zfp` of crate `zarr-kit`"), "{message}");
 }
 
+/// No build without the feature `proposals` has an extension that is still discussed.
+#[test]
+fn each_proposal_is_refused_with_the_feature_that_adds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("a.zarr");
+    let store = store.to_str().unwrap();
+    fs::create_dir_all(format!("{store}/a")).unwrap();
+    fs::write(format!("{store}/zarr.json"), r#"{"zarr_format": 3, "node_type": "group"}"#).unwrap();
+    let [grid, data_type] = [r#""regular", "configuration": {"chunk_shape": [4]"#, r#""uint16""#];
+    let [keys, codec] = [r#""default""#, r#""numcodecs.pcodec", "configuration": {}"#];
+    let bytes = r#""bytes", "configuration": {"endian": "little"}"#;
+    for (part, proposal, feature) in [
+        (keys, r#""suffix", "configuration": {"suffix": ".tiff"}"#, "key-encoding-suffix"),
+        (keys, r#""fanout", "configuration": {"max_children": 100}"#, "key-encoding-fanout"),
+        (keys, r#""template", "configuration": {"template": "{0}"}"#, "key-encoding-template"),
+        (data_type, r#"{"name": "optional", "configuration": {"name": "uint8"}}"#, "dtype-optional"),
+        (data_type, r#"{"name": "vlen-ndarray", "configuration": {"dtype": "int32"}}"#, "dtype-vlen-ndarray"),
+        (codec, r#""optional", "configuration": {}"#, "codec-optional"),
+        (codec, r#""vlen-ndarray", "configuration": {}"#, "codec-vlen-ndarray"),
+        (
+            grid,
+            r#""rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [4], "encoded_chunk_shapes": [5]"#,
+            "proposals",
+        ),
+    ] {
+        assert!(ARRAY.contains(part), "{part}");
+        let document = ARRAY.replace(part, proposal);
+        // Only the proposal is missing in this build.
+        let document = if part == codec { document } else { document.replace(codec, bytes) };
+        fs::write(format!("{store}/a/zarr.json"), document).unwrap();
+        let output = run(&["get", store, "/a"]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains("is not in this build"), "{proposal}: {message}");
+        assert!(
+            message.contains(&format!("feature `{feature}` of crate `zarr-kit` has it")),
+            "{proposal}: {message}"
+        );
+    }
+    let listed = String::from_utf8(run(&["plugins"]).stdout).unwrap();
+    for name in ["suffix", "fanout", "template", "optional", "vlen-ndarray"] {
+        assert!(
+            listed.split_whitespace().all(|word| word.trim_end_matches(',') != name),
+            "{name} in\n{listed}"
+        );
+        let message = String::from_utf8(run(&["plugins", "show", name]).stderr).unwrap();
+        assert!(message.contains("is not in this build"), "{name}: {message}");
+    }
+}
+
 const ARRAY: &str = r#"{
     "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint16", "fill_value": 0,
     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
