@@ -10,8 +10,12 @@ function load(file) {
   return import(pathToFileURL(join(packages, "node_modules", file)));
 }
 
-/** Returns the store of zarrita.js for a folder, a zip archive or a file of references. */
+/** Returns the store of zarrita.js for a URL, a folder, a zip archive or a file of references. */
 async function open(location) {
+  if (/^https?:/.test(location)) {
+    const { default: FetchStore } = await load("@zarrita/storage/dist/src/fetch.js");
+    return new FetchStore(location.replace(/\/$/, ""));
+  }
   if (/\.(zip|ozx)$/.test(location)) {
     const { default: ZipFileStore } = await load("@zarrita/storage/dist/src/zip.js");
     return ZipFileStore.fromBlob(await openAsBlob(location));

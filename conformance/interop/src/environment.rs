@@ -74,6 +74,9 @@ impl Packages {
     }
 }
 
+/// The package of zarrita.js, and its version.
+pub const ZARRITA: &str = "zarrita@0.7.5";
+
 /// A program that writes hierarchies for us to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Writer {

@@ -15,6 +15,7 @@ pub mod far;
 pub mod forks;
 pub mod icechunk;
 pub mod in_memory;
+pub mod nginx;
 pub mod program;
 pub mod random;
 pub mod raw;

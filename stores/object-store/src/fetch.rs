@@ -14,7 +14,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use object_store::path::Path;
-use object_store::{Error, GetOptions, GetRange, GetResult, ObjectMeta};
+use object_store::{Attribute, Error, GetOptions, GetRange, GetResult, ObjectMeta};
 use zarr_spec::store::{Response, StoreError, StoreResult};
 use zarr_spec::{BoxError, ByteRange, Key, LimitExceeded};
 
@@ -167,6 +167,13 @@ impl Shared {
         }
         let wrong =
             |source: BoxError| StoreError::io("reading", self.place.url_of(part.key.as_str()), source);
+        if let Some(encoding) = self.encoding(&got) {
+            let reason = format!(
+                "the server sent the value in the content encoding `{encoding}`, although it was not requested; \
+                 expected the bytes of the value"
+            );
+            return Err(wrong(reason.into()));
+        }
         let skip = skipped(&received, &wanted).map_err(|reason| wrong(reason.into()))?;
         let stream: BoxStream<'static, _> = got.into_stream();
         let taken = match &part.budget {
@@ -184,6 +191,14 @@ impl Shared {
             taken.forget();
         }
         Ok(self.response(&state, bytes))
+    }
+
+    /// Returns the content encoding of a response of an HTTP server. Buckets store the encoding as a label of the object,
+    /// whose bytes are the value.
+    fn encoding(&self, got: &GetResult) -> Option<String> {
+        let is_server = self.place.location().starts_with("http");
+        let encoding = got.attributes.get(&Attribute::ContentEncoding).filter(|_| is_server)?;
+        (!encoding.eq_ignore_ascii_case("identity")).then(|| encoding.to_string())
     }
 
     /// Requests the metadata of an object.

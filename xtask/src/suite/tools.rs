@@ -64,6 +64,14 @@ const TOOLS: &[Tool] = &[
         source: Source::Apt("chromium chromium-driver"),
     },
     Tool {
+        name: "nginx",
+        step: "tests",
+        left_out: "tests with a real HTTP server",
+        probes: &[&["nginx", "-v"], &["/usr/sbin/nginx", "-v"]],
+        is_any_enough: true,
+        source: Source::Apt("nginx-light"),
+    },
+    Tool {
         name: "GDAL for Python",
         step: "tests",
         left_out: "tests with hierarchies that GDAL writes",

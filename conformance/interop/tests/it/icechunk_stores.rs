@@ -231,10 +231,10 @@ fn chunks_in_a_far_bucket_are_read_together() {
 }
 
 /// A user with a home folder and the plugin.
-struct Person(TempDir);
+pub(crate) struct Person(TempDir);
 
 impl Person {
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let library = icechunk()?;
         let person = Self(tempfile::tempdir().unwrap());
         let packed = person.0.path().join("dist").display().to_string();
@@ -244,7 +244,7 @@ impl Person {
         Some(person)
     }
 
-    fn run(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    pub(crate) fn run(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
         let mut program = Command::new(zarrctl());
         for (name, _) in
             std::env::vars().filter(|(name, _)| name.starts_with("AWS_") || name.starts_with("XDG_"))

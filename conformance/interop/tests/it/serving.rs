@@ -1,4 +1,4 @@
-//! `zarrctl serve`, read by zarr-python with fsspec, by curl and by the engine.
+//! `zarrctl serve`, read by zarr-python and xarray with fsspec, by zarrita.js, by curl and by the engine.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::ffi::OsStr;
@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use zarr_interop::environment::{Packages, python, run_script, skip};
-use zarr_interop::zarrctl;
+use zarr_interop::environment::{Packages, ZARRITA, node_package, python, run_script, skip};
+use zarr_interop::{wild, zarrctl};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
 
 /// A running server, which stops when this value is dropped.
@@ -56,6 +56,49 @@ fn zarr_python_with_fsspec_reads_a_served_array() {
     assert!(good, "{output}");
     let read: Vec<i32> = serde_json::from_str(&output).unwrap();
     assert_eq!(read, elements());
+}
+
+/// Tests consolidated datasets in v2 and in v3, whose shards have their indexes at the end.
+#[test]
+fn xarray_reads_served_datasets() {
+    let Some(python) = python(Packages::References) else { return };
+    for name in ["v2.zarr", "v3.zarr"] {
+        let folder = wild::folder().join("xarray").join(name);
+        let server = Server::start(&folder);
+        let arguments = [OsStr::new(&server.1), folder.as_os_str()];
+        let (output, good) = run_script(&python, "references/served_datasets.py", &arguments);
+        assert!(good, "{name}: {output}");
+    }
+}
+
+#[test]
+fn zarrita_reads_served_arrays() {
+    let packages = match node_package(ZARRITA) {
+        Ok(packages) => packages,
+        Err(reason) => return skip(&format!("zarrita.js: {reason}")),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../adapters/zarrita_read.mjs");
+    let read = |url: &str, path: &str| {
+        let out = tempfile::NamedTempFile::new().unwrap();
+        let mut node = Command::new("node");
+        let done = node.arg(script).arg(&packages).args([url, path]).arg(out.path()).output().unwrap();
+        assert!(done.status.success(), "{url}{path}: {}", String::from_utf8_lossy(&done.stderr));
+        std::fs::read(out.path()).unwrap()
+    };
+    let server = Server::start(folder.path());
+    let expected: Vec<u8> = elements().iter().flat_map(|element| element.to_le_bytes()).collect();
+    assert_eq!(read(&server.1, "/g/a"), expected);
+    let server = Server::start(&wild::folder().join("xarray/v2.zarr"));
+    assert_eq!(read(&server.1, "/crs"), 4326_i32.to_le_bytes());
+    drop(server);
+    // An archive is served like a folder.
+    let files = tempfile::tempdir().unwrap();
+    let archive = files.path().join("a.zip");
+    let packed = Command::new(zarrctl()).arg("pack").arg(folder.path()).arg(&archive).output().unwrap();
+    assert!(packed.status.success(), "{}", String::from_utf8_lossy(&packed.stderr));
+    assert_eq!(read(&Server::start(&archive).1, "/g/a"), expected);
 }
 
 #[test]

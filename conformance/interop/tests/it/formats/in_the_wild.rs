@@ -6,7 +6,7 @@ use std::thread::{self, available_parallelism};
 
 use zarr_conformance::formats::{Expectation, Limits, Outcome, Reader, Stored};
 use zarr_conformance::hex;
-use zarr_interop::environment::{gdal, node_package};
+use zarr_interop::environment::{ZARRITA, gdal, node_package};
 use zarr_interop::wild::{Family, WildArray, families, folder};
 use zarr_interop::{Forks, Packages, icechunk, python, skip};
 
@@ -14,7 +14,6 @@ use super::{Script, adapters, locked, pinned};
 
 /// The page was written with this version of GDAL, which is a package of the system.
 const GDAL: &str = "3.6";
-const ZARRITA: &str = "zarrita@0.7.5";
 
 /// A program that reads the families.
 pub(super) struct Program {

@@ -1,0 +1,168 @@
+//! Hierarchies on nginx are read, whatever it is configured to do; and `zarrctl serve` is read by zarrita.js and xarray.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use zarr_interop::nginx::{Nginx, nginx};
+use zarr_interop::zarrctl;
+use zarr_kit::spec::Value;
+use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
+
+/// The formats with the names of their folders.
+const FORMATS: [(Format, &str); 3] = [(Format::V2, "v2"), (Format::V3, "v3"), (Format::V3Draft, "draft")];
+
+fn elements() -> Vec<i32> {
+    (0..4000).map(|element| element * 7 - 3).collect()
+}
+
+/// Runs a command of `zarrctl`. Returns whether it succeeds, and what it prints.
+fn said(arguments: &[&str]) -> (bool, String) {
+    let output = Command::new(zarrctl()).args(arguments).output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).unwrap())
+}
+
+/// Runs a command of `zarrctl`, which must succeed.
+fn done(arguments: &[&str]) -> String {
+    let (is_done, text) = said(arguments);
+    assert!(is_done, "{arguments:?}: {text}");
+    text
+}
+
+/// Writes a hierarchy of each format, with shards in v3; an archive of the one of v3; references to the one of v2; and
+/// consolidated metadata. Incompressible elements make ranges of values visible in the log.
+fn write(folder: &Path) {
+    let context = Context::linked().unwrap();
+    let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    for (format, name) in FORMATS {
+        let store = open_store(context.registry(), &at(&format!("{name}.zarr"))).unwrap();
+        let hierarchy = Hierarchy::create(store, &context, format).unwrap();
+        hierarchy.create_group("/", [("n", 5)]).unwrap();
+        let builder = ArrayBuilder::new([4000], "int32").uncompressed();
+        let builder = match format {
+            Format::V3 => builder.shards([2000]).chunks([100]),
+            _ => builder.chunks([500]),
+        };
+        hierarchy.create_array("/g/a_b", &builder).unwrap().write_values(.., &elements()).unwrap();
+    }
+    done(&["pack", &at("v3.zarr"), &at("v3.zip")]);
+    done(&["references", &at("v2.zarr"), "-o", &at("v2.json")]);
+    for (_, name) in &FORMATS[..2] {
+        done(&["copy", &at(&format!("{name}.zarr")), &at(&format!("{name}-consolidated.zarr"))]);
+        done(&["consolidate", &at(&format!("{name}-consolidated.zarr"))]);
+    }
+}
+
+fn served() -> Option<(tempfile::TempDir, Nginx)> {
+    let folder = tempfile::tempdir().unwrap();
+    let nginx = nginx(folder.path())?;
+    write(folder.path());
+    Some((folder, nginx))
+}
+
+fn open(location: &str) -> Result<Hierarchy, Error> {
+    let context = Context::linked().unwrap();
+    Hierarchy::open(open_store(context.registry(), location)?, &context)
+}
+
+/// Reads all elements, and a few in the middle.
+fn check(location: &str) {
+    let hierarchy = open(location).unwrap_or_else(|error| panic!("{location}: {error}"));
+    let root = hierarchy.group("/").unwrap();
+    assert_eq!(root.attributes().get("n").and_then(Value::as_u64), Some(5), "{location}");
+    let array = hierarchy.array("/g/a_b").unwrap();
+    assert_eq!(array.read_values::<i32>(&Selection::All).unwrap(), elements(), "{location}");
+    assert_eq!(array.read_values::<i32>(2110..2113).unwrap(), elements()[2110..2113], "{location}");
+}
+
+/// Tests every kind of store on every kind of server that answers: with compression for others, redirects, without
+/// ranges, and with pages for folders.
+#[test]
+fn nginx_serves_every_kind_of_store() {
+    let Some((_folder, nginx)) = served() else { return };
+    for server in ["plain", "gzip", "moved", "gone", "whole", "listed"] {
+        let url = format!("{}/{server}", nginx.url());
+        for (_, name) in FORMATS {
+            check(&format!("{url}/{name}.zarr"));
+        }
+        check(&format!("{url}/v3.zip|zip:"));
+        check(&format!("zip:{url}/v3.zip"));
+        for location in [format!("reference:{url}/v2.json"), format!("{url}/v2.json|reference:|zarr2:")] {
+            // The file has absolute paths of this machine, which are not below its folder on the server.
+            let error = open(&location).unwrap().array("/g/a_b").unwrap().read_values::<i32>(..).unwrap_err();
+            assert!(error.to_string().contains("target"), "{location}: {error}");
+        }
+        for (_, name) in &FORMATS[..2] {
+            let location = format!("{url}/{name}-consolidated.zarr");
+            let hierarchy = open(&location).unwrap();
+            assert!(hierarchy.is_consolidated(), "{location}");
+            let paths: Vec<String> =
+                hierarchy.walk("/").unwrap().iter().map(|node| node.path.to_string()).collect();
+            assert_eq!(paths, ["/", "/g", "/g/a_b"], "{location}");
+            check(&location);
+        }
+    }
+}
+
+/// References with targets next to them are read by ranges of the same server.
+#[test]
+fn references_next_to_their_targets_are_read_from_nginx() {
+    let Some((folder, nginx)) = served() else { return };
+    let text = fs::read_to_string(folder.path().join("v2.json")).unwrap();
+    let below = format!("{}/", folder.path().to_str().unwrap());
+    assert!(text.contains(&below), "{text}");
+    fs::write(
+        folder.path().join("relative.json"),
+        text.replace(&format!("file://{below}"), "").replace(&below, ""),
+    )
+    .unwrap();
+    for server in ["plain", "gzip", "moved", "whole", "listed"] {
+        check(&format!("reference:{}/{server}/relative.json", nginx.url()));
+        check(&format!("{}/{server}/relative.json|reference:", nginx.url()));
+    }
+}
+
+/// Errors name the host and the key, and what the server answered.
+#[test]
+fn errors_of_nginx_name_the_host_and_the_key() {
+    let Some((folder, nginx)) = served() else { return };
+    let host = nginx.host();
+    for (path, part) in [
+        ("locked/v3.zarr", "403"),
+        ("failing/v3.zarr", "501"),
+        ("plain/none.zarr", "none.zarr"),
+        ("listed", "listed"),
+        ("plain/none.zip|zip:", "none.zip"),
+        ("locked/v3.zip|zip:", "403"),
+        ("plain/v2.zarr/.zgroup|zip:", ".zgroup"),
+        ("plain/none.json|reference:", "none.json"),
+    ] {
+        let (is_done, text) = said(&["info", &format!("{}/{path}", nginx.url())]);
+        assert!(!is_done && text.contains(&host) && text.contains(part), "{path}: {text}");
+        assert!(text.starts_with("error: ") && !text.contains("panicked"), "{path}: {text}");
+    }
+    // A chunk that the server refuses to send.
+    fs::remove_file(folder.path().join("v2.zarr/g/a_b/3")).unwrap();
+    fs::create_dir(folder.path().join("v2.zarr/g/a_b/3")).unwrap();
+    let array = open(&format!("{}/plain/v2.zarr", nginx.url())).unwrap().array("/g/a_b").unwrap();
+    let error = array.read_values::<i32>(..).unwrap_err().to_string();
+    assert!(error.contains("v2.zarr/g/a_b/3") && error.contains(&host), "{error}");
+    assert_eq!(array.read_values::<i32>(0..500).unwrap(), elements()[..500]);
+}
+
+/// A server that compresses files which the client did not ask to be compressed sends other bytes than the value. They
+/// are not taken for the value.
+#[test]
+fn bytes_with_a_content_encoding_are_an_error() {
+    let Some((folder, nginx)) = served() else { return };
+    let compress = |name: &str| {
+        let done = Command::new("gzip").arg("--keep").arg(folder.path().join(name)).status().unwrap();
+        assert!(done.success());
+    };
+    compress("v3.zarr/zarr.json");
+    let (is_done, text) = said(&["info", &format!("{}/encoded/v3.zarr", nginx.url())]);
+    assert!(!is_done && text.contains(&nginx.host()) && text.contains("zarr.json"), "{text}");
+    assert!(text.contains("content encoding `gzip`"), "{text}");
+}
