@@ -132,7 +132,7 @@ struct Limited {
 }
 
 impl Limited {
-    fn new(inner: &Arc<dyn Store>, changes: usize) -> Arc<dyn Store> {
+    fn of(inner: &Arc<dyn Store>, changes: usize) -> Arc<dyn Store> {
         Arc::new(Self { inner: Arc::clone(inner), left: AtomicUsize::new(changes) })
     }
 
@@ -169,7 +169,7 @@ zarr_spec::delegate_store! {
 fn a_full_store_of_changes_is_an_error_and_hides_nothing() {
     let upper = empty();
     let lower = filled();
-    let store = overlay(&Limited::new(&upper, 1), &lower);
+    let store = overlay(&Limited::of(&upper, 1), &lower);
     store.set(&key("a"), b"new".into()).unwrap();
     for error in [
         store.set(&key("d/b"), b"new".into()),
@@ -198,7 +198,7 @@ fn an_erasure_that_ends_early_is_done_or_not() {
         let upper = empty();
         let lower = filled();
         overlay(&upper, &lower).set(&key("d/b"), b"new".into()).unwrap();
-        let ending = overlay(&Limited::new(&upper, changes), &lower);
+        let ending = overlay(&Limited::of(&upper, changes), &lower);
         let erased = if is_prefix { ending.erase_prefix(&prefix("d/")) } else { ending.erase(&key("d/b")) };
         assert!(erased.is_err(), "{is_prefix}, {changes}");
         drop(ending);
