@@ -2,11 +2,14 @@
 
 mod anndata;
 mod census;
+mod cf;
 mod chunks;
 mod consolidated;
 mod conventions;
 mod documents;
+mod geozarr;
 mod manifest;
+mod nczarr;
 mod nodes;
 mod ome;
 pub(crate) mod report;
@@ -159,6 +162,9 @@ impl Verification {
             conventions::check(&nodes.arrays, &mut report);
             ome::check(&nodes, &mut report);
             anndata::check(&nodes, &mut report);
+            cf::check(&nodes, &mut report);
+            geozarr::check(&nodes, &mut report);
+            nczarr::check(&nodes, &mut report);
             waiting.extend(nodes.arrays);
         }
         documents::compare_formats(&waiting, &mut report);

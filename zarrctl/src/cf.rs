@@ -113,11 +113,12 @@ impl Decoding {
     /// Returns the scale factor, the offset and the missing values in attributes.
     pub(crate) fn of(array: &Array) -> Self {
         let attributes = array.attributes();
-        let number = |name| attributes.get(name).and_then(number);
-        let missing = ["_FillValue", "missing_value"].into_iter().flat_map(|name| numbers(attributes, name));
+        let is_real = array.data_type().name().contains("float");
+        let missing =
+            ["_FillValue", "missing_value"].into_iter().flat_map(|name| numbers(attributes, name, is_real));
         Self {
-            scale: number("scale_factor").unwrap_or(1.0),
-            offset: number("add_offset").unwrap_or(0.0),
+            scale: single(attributes, "scale_factor").unwrap_or(1.0),
+            offset: single(attributes, "add_offset").unwrap_or(0.0),
             missing: missing.collect(),
         }
     }
@@ -155,16 +156,63 @@ impl Decoding {
     }
 }
 
-fn number(value: &Value) -> Option<f64> {
-    value.as_f64().or_else(|| value.as_str()?.parse().ok())
+/// Describes the attributes of an array that look like those of CF, but cannot be decoded.
+pub(crate) fn unusable(array: &Array) -> Vec<String> {
+    let attributes = array.attributes();
+    let mut problems = Vec::new();
+    for name in ["scale_factor", "add_offset"] {
+        if let Some(value) = attributes.get(name).filter(|_| single(attributes, name).is_none()) {
+            problems.push(format!("the attribute `{name}` is ignored: {value} is not a number"));
+        }
+    }
+    let text = |name: &str| attributes.get(name).and_then(Value::as_str);
+    if let Some(units) = text("units").filter(|units| units.contains(" since "))
+        && TimeUnits::of(array).is_none()
+    {
+        let calendar =
+            text("calendar").map_or_else(String::new, |calendar| format!(" in the calendar `{calendar}`"));
+        problems.push(format!("times are printed as numbers: `{units}`{calendar} is not understood"));
+    }
+    problems
 }
 
-fn numbers(attributes: &Object, name: &str) -> Vec<f64> {
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// Returns the number in an attribute, which some writers store as a list of one number.
+fn single(attributes: &Object, name: &str) -> Option<f64> {
+    match attributes.get(name)? {
+        Value::Array(values) => match values.as_slice() {
+            [value] => number(value),
+            _ => None,
+        },
+        value => number(value),
+    }
+}
+
+/// Returns the numbers in an attribute. For arrays of real numbers in v3, xarray writes the base64 of eight bytes.
+fn numbers(attributes: &Object, name: &str, is_real: bool) -> Vec<f64> {
+    let encoded = |value: &Value| value.as_str().filter(|_| is_real).and_then(of_base64);
     match attributes.get(name) {
         Some(Value::Array(values)) => values.iter().filter_map(number).collect(),
-        Some(value) => number(value).into_iter().collect(),
+        Some(value) => number(value).or_else(|| encoded(value)).into_iter().collect(),
         None => Vec::new(),
     }
+}
+
+/// Decodes the base64 of a 64-bit number in little-endian order.
+fn of_base64(text: &str) -> Option<f64> {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text.strip_suffix('=').filter(|digits| digits.len() == 11)?;
+    let mut bits = 0_u128;
+    for digit in digits.bytes() {
+        let value = DIGITS.iter().position(|known| *known == digit)?;
+        bits = (bits << 6) | u128::try_from(value).ok()?;
+    }
+    // Eleven digits have 66 bits, and the last two are not used.
+    let bytes = u64::try_from(bits >> 2).ok()?;
+    Some(f64::from_le_bytes(bytes.to_be_bytes()))
 }
 
 #[cfg(test)]
@@ -222,6 +270,17 @@ mod tests {
         assert_eq!(numpy_units("numpy.datetime64[2D]").unwrap().text(1.0), "1970-01-03");
         assert_eq!(numpy_units("numpy.datetime64[Y]"), None);
         assert_eq!(numpy_units("int64"), None);
+    }
+
+    /// The texts are those of `xarray.backends.zarr.FillValueCoder` in xarray 2026.9.
+    #[test]
+    fn missing_values_that_xarray_encodes_are_numbers() {
+        assert_eq!(of_base64("AAAAAAA4j8A="), Some(-999.0));
+        assert_eq!(of_base64("mpmZmZmZuT8="), Some(0.1));
+        assert!(of_base64("AAAAAAAA+H8=").unwrap().is_nan());
+        for text in ["", "=", "AAAAAAA4j8A", "AAAAAAA4j8!=", "AAAAAAAAAA4j8A="] {
+            assert_eq!(of_base64(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -47,6 +47,12 @@ pub(crate) fn names_of_group(group: &Group) -> Vec<String> {
     found.map(name).collect()
 }
 
+/// Returns the names of the conventions that an array declares without its groups: only those of GeoZarr, because arrays
+/// with others are in groups that declare them.
+pub(crate) fn names_of_array(array: &Array) -> Vec<String> {
+    geozarr(array.attributes()).into_iter().map(|convention| convention.name).collect()
+}
+
 /// Returns the conventions of a group.
 pub(crate) fn of_group(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Convention>, Failure> {
     let own = group.attributes();
@@ -207,6 +213,9 @@ fn level(group: &Object, name: &str, path: &NodePath) -> Option<Convention> {
 /// The registered conventions that GeoZarr consists of.
 const GEOZARR: [&str; 3] = ["proj", "geo-proj", "spatial"];
 
+/// The attributes of GeoZarr with the coordinate reference system or the position of pixels.
+const REFERENCES: [&str; 4] = ["proj:code", "proj:wkt2", "proj:projjson", "spatial:transform"];
+
 fn geozarr(attributes: &Object) -> Option<Convention> {
     let registered = attributes.get("zarr_conventions").and_then(Value::as_array).unwrap_or_default();
     let name = |entry: &Value| -> Option<String> {
@@ -215,11 +224,12 @@ fn geozarr(attributes: &Object) -> Option<Convention> {
     };
     let mut details: Vec<String> = registered.iter().filter_map(name).collect();
     let text = |name: &str| attributes.get(name).and_then(Value::as_str);
-    let is_geozarr = details.iter().any(|name| GEOZARR.contains(&&**name)) || text("proj:code").is_some();
+    let is_geozarr = details.iter().any(|name| GEOZARR.contains(&&**name))
+        || REFERENCES.iter().any(|name| attributes.get(name).is_some_and(|value| !value.is_null()));
     if details.is_empty() && !is_geozarr {
         return None;
     }
-    details.extend(text("proj:code").map(str::to_owned));
+    details.extend(text("proj:code").or_else(|| text("proj:wkt2").and_then(name_of_wkt)).map(str::to_owned));
     if let Some(dimensions) = attributes.get("spatial:dimensions").and_then(Value::as_array) {
         let names: Vec<&str> = dimensions.iter().filter_map(Value::as_str).collect();
         details.push(format!("dimensions {}", names.join(", ")));
@@ -227,6 +237,11 @@ fn geozarr(attributes: &Object) -> Option<Convention> {
     details.extend(attributes.get("spatial:bbox").map(|bounds| format!("bounds {bounds}")));
     let name = if is_geozarr { "GeoZarr" } else { "Zarr conventions" };
     Some(Convention::new(name, None, Some(details.join(", "))))
+}
+
+/// Returns the name of a coordinate reference system in WKT: `WGS 84` in `GEOGCS["WGS 84",…]`.
+fn name_of_wkt(text: &str) -> Option<&str> {
+    text.split('"').nth(1)
 }
 
 /// Finds the members of netCDF-C's NCZarr, in attributes or in the document.
@@ -307,6 +322,8 @@ mod tests {
                 "spatial:dimensions":["y","x"]}"#,
         );
         assert_eq!(texts(geozarr(&geo)), ["GeoZarr: proj, spatial, EPSG:32633, dimensions y, x"]);
+        let wkt = object(r#"{"proj:wkt2":"PROJCRS[\"UTM 33N\",BASE]","proj:code":null}"#);
+        assert_eq!(texts(geozarr(&wkt)), ["GeoZarr: UTM 33N"]);
         let none = Object::new();
         let group = object(r#"{"_nczarr_superblock":{"version":"2.0.0"}}"#);
         assert_eq!(texts(nczarr(&none, &group)), ["NCZarr 2.0.0"]);

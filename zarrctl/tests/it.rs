@@ -18,6 +18,8 @@ mod completions;
 mod conditions;
 #[path = "it/conformance.rs"]
 mod conformance;
+#[path = "it/conventions.rs"]
+mod conventions;
 #[path = "it/converting.rs"]
 mod converting;
 #[path = "it/copy_parts.rs"]

@@ -55,13 +55,32 @@ impl Nodes {
 
     /// Returns the node that `relative`, a path such as `0/pixels`, names below a group.
     pub(super) fn below(&self, group: &Group, relative: &str) -> Found<'_> {
-        let base = group.path();
-        let path = if base.is_root() { format!("/{relative}") } else { format!("{base}/{relative}") };
-        match self.places.get(&path) {
+        self.at(&below(group.path(), relative))
+    }
+
+    /// Returns the node that `name` names in the group of an array, or else in the nearest group above it.
+    pub(super) fn near(&self, array: &Array, name: &str) -> Found<'_> {
+        let groups = std::iter::successors(array.path().parent(), NodePath::parent);
+        for group in groups {
+            match self.at(&below(&group, name)) {
+                Found::Nothing => {}
+                found => return found,
+            }
+        }
+        Found::Nothing
+    }
+
+    /// Returns the node at an absolute path.
+    pub(super) fn at(&self, path: &str) -> Found<'_> {
+        match self.places.get(path) {
             Some(place) => Found::Array(&self.arrays[*place]),
-            None if self.group_paths.contains(&path) => Found::Group,
-            None if self.unreadable.contains(&path) => Found::Unreadable,
+            None if self.group_paths.contains(path) => Found::Group,
+            None if self.unreadable.contains(path) => Found::Unreadable,
             None => Found::Nothing,
         }
     }
+}
+
+fn below(group: &NodePath, relative: &str) -> String {
+    if group.is_root() { format!("/{relative}") } else { format!("{group}/{relative}") }
 }

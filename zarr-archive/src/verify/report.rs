@@ -71,7 +71,8 @@ pub enum FindingKind {
     MissingGroup,
     /// Consolidated metadata differs from the documents of the nodes.
     Consolidated,
-    /// Dimension names or coordinates contradict shapes, or nodes contradict what OME-Zarr or AnnData metadata state.
+    /// Dimension names or coordinates contradict shapes, or nodes contradict what metadata of CF, OME-Zarr, AnnData,
+    /// GeoZarr or NCZarr state.
     Convention,
     /// The content differs from the manifest.
     Manifest,

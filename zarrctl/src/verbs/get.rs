@@ -11,7 +11,7 @@ use zarr_kit::{Array, DimensionSelection, ElementArray, Hierarchy, Selection};
 
 use crate::arguments::{Form, Get};
 use crate::blocks::{Blocks, Layout};
-use crate::cf::Decoding;
+use crate::cf::{self, Decoding};
 use crate::decoded::{Decoder, decoded_texts};
 use crate::describe::{self, stored_order};
 use crate::failure::Failure;
@@ -38,6 +38,9 @@ pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
     let hierarchy = open(&arguments.at.store, &arguments.reading)?;
     let array = hierarchy.array(&arguments.at.path).map_err(|error| hints::of_node(error, &hierarchy))?;
     warn_of_old_copy(&hierarchy, &array);
+    for problem in if arguments.cf { cf::unusable(&array) } else { Vec::new() } {
+        warn(&format!("{}: {problem}", array.path()));
+    }
     let along = selecting::parse(arguments.select.as_deref(), &array, &hierarchy)?;
     let shape = Selection::Orthogonal(along.clone()).shape(array.shape())?;
     if is_looked_at(arguments) {

@@ -12,7 +12,7 @@ use zarr_kit::spec::{Number, Object, Value, printable};
 use zarr_kit::{Array, DimensionSelection, ElementArray, Hierarchy, Node, Selection, json};
 
 use crate::arguments::Show;
-use crate::cf::{Decoding, TimeUnits};
+use crate::cf::{self, Decoding, TimeUnits};
 use crate::decoded::{decoded_texts, short};
 use crate::describe::type_name;
 use crate::failure::Failure;
@@ -46,6 +46,9 @@ pub(crate) fn run(arguments: &Show) -> Result<(), Failure> {
     }
     let array = hierarchy.array(&arguments.at.path).map_err(|error| hints::of_node(error, &hierarchy))?;
     warn_of_old_copy(&hierarchy, &array);
+    for problem in cf::unusable(&array) {
+        terminal::warn(&format!("{}: {problem}", array.path()));
+    }
     let along = selecting::parse(arguments.select.as_deref(), &array, &hierarchy)?;
     let shown = Shown { array: &array, hierarchy: &hierarchy, along: &along };
     if let Some(file) = &arguments.png {

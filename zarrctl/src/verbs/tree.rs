@@ -103,7 +103,11 @@ fn label_of(hierarchy: &Hierarchy, child: &NodeEntry, node: Node) -> Result<Stri
             };
             let codecs = codec_names(&parts);
             let codecs = if codecs.is_empty() { "no codecs".to_owned() } else { codecs };
-            format!(" {} [{}] {chunks}; {codecs}", type_name(&array), shape(array.shape()))
+            let conventions = match conventions::names_of_array(&array).join(", ") {
+                names if names.is_empty() => names,
+                names => format!(" ({names})"),
+            };
+            format!(" {} [{}] {chunks}; {codecs}{conventions}", type_name(&array), shape(array.shape()))
         }
         (_, Node::Unreadable(unreadable)) => match &unreadable.metadata {
             Some(metadata) => format!(
@@ -128,6 +132,12 @@ fn sizes(hierarchy: &Hierarchy, child: &NodeEntry) -> String {
     }
 }
 
+fn insert_conventions(object: &mut Object, names: &[String]) {
+    if !names.is_empty() {
+        object.insert("conventions", names.iter().map(String::as_str).collect::<Value>());
+    }
+}
+
 fn member(hierarchy: &Hierarchy, child: &NodeEntry) -> Value {
     let mut object = Object::new();
     object.insert("path", child.path.to_string().as_str());
@@ -144,13 +154,11 @@ fn member(hierarchy: &Hierarchy, child: &NodeEntry) -> Value {
         Node::Group(_) if child.kind == EntryKind::ImplicitGroup => drop(kind("implicit group")),
         Node::Group(group) => {
             kind("group");
-            let conventions = conventions::names_of_group(&group);
-            if !conventions.is_empty() {
-                object.insert("conventions", conventions.iter().map(String::as_str).collect::<Value>());
-            }
+            insert_conventions(&mut object, &conventions::names_of_group(&group));
         }
         Node::Array(array) => {
             kind("array");
+            insert_conventions(&mut object, &conventions::names_of_array(&array));
             object.insert("shape", array.shape().iter().copied().collect::<Value>());
             object.insert("data_type", &*array.data_type().name());
             if let Some(fallback) = array.fallback() {

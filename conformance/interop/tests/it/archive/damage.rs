@@ -2,6 +2,7 @@
 
 use zarr_interop::memory;
 use zarr_kit::archive::{Checks, FindingKind, Level};
+use zarr_kit::spec::Value;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, json};
 
@@ -258,6 +259,118 @@ fn incomplete_encodings_of_anndata_are_found() {
             "the sparse matrix has 4 rows, but `indptr` has 4 elements",
         ]
     );
+}
+
+#[test]
+fn attributes_that_contradict_cf_are_found() {
+    let hierarchy = open(&sample(Format::V3), Format::V3);
+    let create = |path: &str, shape: &[u64], names: &[&str], attributes| {
+        let builder =
+            ArrayBuilder::new(shape, "int32").dimension_names(names.iter().copied()).attributes(attributes);
+        hierarchy.create_array(path, &builder).unwrap();
+    };
+    create("/cf_scale", &[4], &["n"], json!({"scale_factor": "half", "add_offset": [1, 2]}));
+    create(
+        "/cf_right",
+        &[4],
+        &["n"],
+        json!({"scale_factor": "0.5", "add_offset": [1], "units": "months since 2000"}),
+    );
+    create("/cf_time", &[4], &["n"], json!({"units": "days since ever", "calendar": "lunar"}));
+    create("/cf_lat", &[4], &["cf_lat"], json!({"bounds": "cf_lat_bounds"}));
+    create("/cf_lat_bounds", &[4], &["cf_lat"], json!({}));
+    create("/cf_far", &[2], &["m"], json!({"grid_mapping": "crs: cf_lat", "coordinates": "none /cf_time"}));
+    assert_eq!(
+        contradictions(&hierarchy),
+        [
+            "the bounds `cf_lat_bounds` have shape [4], but the variable has [4] and each value needs one row of \
+             bounds",
+            "the CF attribute `scale_factor` is \"half\", but it must be a number",
+            "the CF attribute `add_offset` is [1,2], but it must be a number",
+            "the units count from `ever`, which is not a date such as 2000-01-01",
+            "`lunar` is not a calendar of CF, such as `standard` or `noleap`",
+        ]
+    );
+    let report = checked(hierarchy.store(), Checks::new(Level::Metadata));
+    let notes = report.all_findings().filter(|finding| finding.kind == FindingKind::Tolerated);
+    assert_eq!(
+        notes.map(|note| &*note.text).collect::<Vec<_>>(),
+        [
+            "the CF attribute `coordinates` names `none`, which does not exist",
+            "the CF attribute `grid_mapping` names `crs`, which does not exist",
+        ]
+    );
+}
+
+#[test]
+fn attributes_that_contradict_geozarr_are_found() {
+    let hierarchy = open(&sample(Format::V3), Format::V3);
+    let builder = ArrayBuilder::new([4, 6], "uint8").dimension_names(["y", "x"]).attributes(json!({
+        "spatial:dimensions": ["y", "lon"], "spatial:shape": [5, 6], "spatial:transform": [1, 2, 3],
+        "spatial:bbox": "all", "proj:code": 4326, "proj:wkt2": Value::Null}));
+    hierarchy
+        .create_group(
+            "/geo",
+            json!({"proj:projjson": "EPSG", "multiscales": {"layout": [
+        {"asset": "0"}, {"asset": "1", "derived_from": "0"}, {"asset": 2}]}}),
+        )
+        .unwrap();
+    hierarchy.create_array("/geo/0", &builder).unwrap();
+    let mut found = contradictions(&hierarchy);
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            "`proj:code` is 4326, but it must be a code such as EPSG:4326",
+            "`proj:projjson` is \"EPSG\", but it must be an object",
+            "`spatial:bbox` is \"all\", but it must be four numbers",
+            "`spatial:dimensions` names `lon`, which is not a dimension of the array",
+            "`spatial:shape` is 5 along `y`, but the array has 4",
+            "`spatial:transform` is [1,2,3], but it must be six numbers",
+            "the level `1` of `multiscales` is neither an array nor a group",
+        ]
+    );
+}
+
+#[test]
+fn nodes_that_contradict_the_members_of_nczarr_are_found() {
+    // Two versions of netCDF-C: attributes with long names, and members in upper case with short ones.
+    for (group, array, names) in [
+        ("_nczarr_group", "_nczarr_array", ["dimensions", "arrays", "dimension_references"]),
+        ("_NCZARR_GROUP", "_NCZARR_ARRAY", ["dims", "vars", "dimrefs"]),
+    ] {
+        let hierarchy = open(&sample(Format::V2), Format::V2);
+        let [dimensions, arrays, references] = names;
+        let of_group = json!({(dimensions): {"x": 4, "t": {"size": 6, "unlimited": 1}},
+            (arrays): ["a", "none"], "groups": ["g", "gone"]});
+        let root = hierarchy.create_group("/nc", json!({(group): (of_group)})).unwrap();
+        hierarchy.create_group("/nc/g", json!({})).unwrap();
+        let create = |path: &str, shape: &[u64], dimensions: Value| {
+            let builder =
+                ArrayBuilder::new(shape, "int32").attributes(json!({(array): {(references): (dimensions)}}));
+            hierarchy.create_array(path, &builder).unwrap();
+        };
+        create("/nc/a", &[6, 4], json!(["/nc/t", "/nc/x"]));
+        create("/nc/g/short", &[5], json!(["/nc/t"]));
+        create("/nc/long", &[7], json!(["/nc/t"]));
+        create("/nc/other", &[5], json!(["/nc/x"]));
+        create("/nc/undeclared", &[5], json!(["/nc/z"]));
+        create("/nc/flat", &[5], json!(["/nc/t", "/nc/x"]));
+        drop(root);
+        let mut found = contradictions(&hierarchy);
+        found.sort();
+        assert_eq!(
+            found,
+            [
+                "NCZarr declares 4 elements along `/nc/x`, but the array has 5",
+                "NCZarr declares 6 elements along `/nc/t`, but the array has 7",
+                "NCZarr does not declare the dimension `/nc/z` of the array",
+                "NCZarr lists 2 dimensions, but the array has 1",
+                "NCZarr lists the array `none`, which does not exist",
+                "NCZarr lists the group `gone`, which does not exist",
+            ]
+        );
+    }
 }
 
 #[test]
