@@ -67,6 +67,29 @@ def test_the_error_lists_unknown_metadata(tmp_path: Path) -> None:
         zarr_kit.open(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "provider"),
+    [
+        ("imagecodecs_pglz", "codec `imagecodecs_pglz` is unknown; Python package imagecodecs "),
+        ("zarrs.test_unbounded", "codec `zarrs.test_unbounded` is unknown; crate zarrs "),
+        ("hcc-dct", "codec `hcc-dct` is unknown; Python package healpix-compress "),
+    ],
+)
+def test_the_error_names_what_provides_a_codec(tmp_path: Path, name: str, provider: str) -> None:
+    zarr_kit.create_array(tmp_path, shape=(2,), dtype="i4")
+    document = tmp_path / "zarr.json"
+    document.write_text(document.read_text().replace('"zstd"', f'"{name}"'))
+    with pytest.raises(errors.NotUnderstoodError, match=re.escape(provider)):
+        zarr_kit.open(tmp_path)
+
+
+def test_the_error_names_what_provides_a_store() -> None:
+    with pytest.raises(zarr_kit.ZarrError, match=r"the store for `sftp:` is unknown; Python package fsspec "):
+        zarr_kit.open("sftp://host/a")
+    with pytest.raises(zarr_kit.ZarrError, match=r"the step `ocdbt:` is unknown; Python package tensorstore "):
+        zarr_kit.open("memory:|ocdbt:a")
+
+
 def test_a_damaged_chunk_is_named(tmp_path: Path) -> None:
     array = zarr_kit.create_array(tmp_path, data=np.arange(4, dtype="i4"), chunks=(2,))
     (tmp_path / "c" / "1").write_bytes(b"damaged")

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use zarr_json::ParseOptions;
 use zarr_metadata::DOCUMENT_NAMES;
+use zarr_spec::host::registry::Unknown;
 use zarr_spec::store::{Store, StoreConfiguration, StorePlugin, open_described};
 use zarr_spec::{Invalid, Registry, Value, printable_path};
 
@@ -42,9 +43,9 @@ pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>,
     let scheme = scheme(registry, location);
     let Some(plugin) = registry.stores().iter().find(|plugin| plugin.schemes.contains(&scheme.as_str()))
     else {
-        let message = no_such_scheme(registry, location, &scheme);
-        let missing = vec![registry.unknown_store(&format!("{scheme}:"))];
-        return Err(MissingPlugins { message, missing }.into());
+        let unknown = unknown_scheme(registry, &scheme);
+        let message = no_such_scheme(registry, location, &scheme, &unknown);
+        return Err(MissingPlugins { message, missing: vec![unknown] }.into());
     };
     if let Some((_, input)) = location.split_once(':').filter(|_| plugin.step.is_some()) {
         return pipeline::open_step(registry, plugin, input, &[]);
@@ -193,13 +194,28 @@ fn scheme(registry: &Registry, location: &str) -> String {
     if is_scheme && (rest.starts_with("//") || is_known()) { scheme } else { String::new() }
 }
 
+/// Returns the error for a scheme that no store of this build has. Other programs' schemes are known with `//`, so that
+/// a path that contains a colon is not a URL.
+fn unknown_scheme(registry: &Registry, scheme: &str) -> Unknown {
+    first_known([&format!("{scheme}:"), &format!("{scheme}://")].map(|known| registry.unknown_store(known)))
+}
+
+/// Returns the error for a step of a pipeline that no store of this build has. Other programs' steps are known with `|`.
+fn unknown_step(registry: &Registry, step: &str) -> Unknown {
+    first_known([&format!("{step}:"), &format!("|{step}:")].map(|known| registry.unknown_store(known)))
+}
+
+/// Returns the second error if only its identifier is known.
+fn first_known([own, of_others]: [Unknown; 2]) -> Unknown {
+    if own.known_elsewhere.is_none() && of_others.known_elsewhere.is_some() { of_others } else { own }
+}
+
 /// Returns the message for a location whose scheme no store of this build has.
-fn no_such_scheme(registry: &Registry, location: &str, scheme: &str) -> String {
+fn no_such_scheme(registry: &Registry, location: &str, scheme: &str, unknown: &Unknown) -> String {
     let schemes = registry.stores().iter().flat_map(|plugin| plugin.schemes);
     let name = |scheme: &&str| if scheme.is_empty() { "paths".to_owned() } else { format!("`{scheme}:`") };
     let known = there_are(schemes.map(name).collect());
-    let elsewhere = registry.unknown_store(&format!("{scheme}:")).known_elsewhere;
-    match (scheme, elsewhere) {
+    match (scheme, &unknown.known_elsewhere) {
         ("", Some(elsewhere)) => format!("`{location}` is a path, and a store for paths is {elsewhere}"),
         ("", None) => format!("`{location}` is a path, and no store in this build opens paths; {known}"),
         (scheme, Some(elsewhere)) => format!("`{location}`: the store for `{scheme}:` is {elsewhere}"),
@@ -209,7 +225,7 @@ fn no_such_scheme(registry: &Registry, location: &str, scheme: &str) -> String {
 
 /// Returns the error for a step of a pipeline that no store of this build has.
 fn missing_step(registry: &Registry, location: &str, step: &str) -> Error {
-    let unknown = registry.unknown_store(&format!("{step}:"));
+    let unknown = unknown_step(registry, step);
     let message = match &unknown.known_elsewhere {
         Some(elsewhere) => format!("`{location}`: the step `{step}:` is {elsewhere}"),
         None => {

@@ -33,6 +33,8 @@ pub enum Packages {
     References,
     /// zarr-python 2.18 with LMDB.
     Databases,
+    /// Packages that provide codecs, data types and stores.
+    Known,
     /// The packages of a file in `python/wild`.
     Wild(&'static str),
 }
@@ -46,6 +48,7 @@ impl Packages {
             Self::Xarray => "xarray",
             Self::References => "references",
             Self::Databases => "databases",
+            Self::Known => "known",
             Self::Wild(name) => name,
         }
     }
@@ -58,15 +61,22 @@ impl Packages {
             Self::Xarray => "copies/requirements.txt".to_owned(),
             Self::References => "references/requirements.txt".to_owned(),
             Self::Databases => "databases/requirements.txt".to_owned(),
+            Self::Known => "known_identifiers.txt".to_owned(),
             Self::Wild(name) => format!("wild/{name}.txt"),
         }
+    }
+
+    /// Returns options of the installer.
+    fn options(self) -> &'static [&'static str] {
+        // The file lists all packages, some of which do not accept each other's versions.
+        if self == Self::Known { &["--no-deps"] } else { &[] }
     }
 
     /// Returns the suitable interpreters, newest first. With 3.11, pip silently installs an old zarr-python
     /// 3; zarr-python 2.18 has no wheels for 3.14.
     fn pythons(self) -> &'static [&'static str] {
         match self {
-            Self::Zarr2 | Self::Databases | Self::Wild(_) => &["python3.13", "python3.12"],
+            Self::Zarr2 | Self::Databases | Self::Known | Self::Wild(_) => &["python3.13", "python3.12"],
             Self::Zarr3 | Self::ObjectStores | Self::Xarray | Self::References => {
                 &["python3.14", "python3.13", "python3.12"]
             }
@@ -176,7 +186,8 @@ fn environment(packages: Packages) -> Result<PathBuf, String> {
         fs::read_to_string(&requirements).map_err(|error| format!("{}: {error}", requirements.display()))?;
     let directory = kept().join(format!("{}-{:016x}", packages.name(), hash(&(listed, &version))));
     let python = directory.join("bin/python");
-    once(&directory, |partial| python::install(&base, partial, &requirements))?;
+    let options = packages.options();
+    once(&directory, |partial| python::install(&base, partial, &requirements, options))?;
     Ok(python)
 }
 

@@ -203,7 +203,7 @@ pub(crate) fn environment(folder: &Path, requirements: &Path) -> Result<PathBuf,
         if environment.exists() {
             fs::remove_dir_all(&environment).map_err(failed)?;
         }
-        python::install(&base, &environment, requirements)?;
+        python::install(&base, &environment, requirements, &[])?;
         fs::write(&made, wanted).map_err(failed)?;
     }
     Ok(environment.join("bin/python"))

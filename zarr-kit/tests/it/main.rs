@@ -12,11 +12,11 @@ use std::collections::BTreeSet;
 #[cfg(feature = "full")]
 use zarr_conformance::suite::{Level, Report, Verdict, suites_of};
 use zarr_kit::CATALOGUE;
-#[cfg(feature = "full")]
-use zarr_kit::spec::Format;
-use zarr_kit::spec::host::registry::{CatalogueEntry, ExtensionPoint, Registry, Table};
+use zarr_kit::spec::host::registry::{CatalogueEntry, ExtensionPoint, Registry, Table, Unknown};
 use zarr_kit::spec::inventory;
 use zarr_kit::spec::plugin::PluginKind;
+#[cfg(feature = "full")]
+use zarr_kit::spec::{Format, Mode, Reading};
 
 /// Returns extension point, feature and identifier of everything that `table` has.
 fn registered<K: PluginKind + ?Sized>(
@@ -138,18 +138,75 @@ fn errors_name_the_program_that_provides_an_unknown_identifier() {
             "imagecodecs_pglz",
             "codec `imagecodecs_pglz` is unknown; Python package imagecodecs 2026.10.10 has it",
         ),
-        ("zarrs.gdeflate", "codec `zarrs.gdeflate` is unknown; crate zarrs 0.23.14 has it"),
+        ("zarrs.test_unbounded", "codec `zarrs.test_unbounded` is unknown; crate zarrs 0.23.14 has it"),
         ("FITSAscii", "codec `FITSAscii` is unknown; Python package kerchunk 0.2.10 has it"),
+        ("bshuf", "codec `bshuf` is unknown; Python package hdf5plugin 7.1.0 (HDF5 filter 32008) has it"),
+        ("hcc-dct", "codec `hcc-dct` is unknown; Python package healpix-compress 0.3.1 has it"),
         ("nope", "codec `nope` is unknown"),
     ] {
         assert_eq!(registry.codecs().unknown(identifier).to_string(), wanted);
     }
+    let grid = registry.chunk_grids().unknown("rectangular").to_string();
+    assert_eq!(grid, "chunk grid `rectangular` is unknown; crate zarrs 0.23.14 has it");
+    for (location, wanted) in [
+        ("sftp://host/a", "the store for `sftp:` is unknown; Python package fsspec 2026.9.0 has it"),
+        (
+            "oci://bucket/a",
+            "the store for `oci:` is unknown; Python package fsspec 2026.9.0 with ocifs has it",
+        ),
+        ("memory:|ocdbt:a", "the step `ocdbt:` is unknown; Python package tensorstore 0.1.86 has it"),
+        (r#"{"type":"ocdbt"}"#, "store `ocdbt` is unknown; Python package tensorstore 0.1.86 has it"),
+    ] {
+        let error = zarr_kit::open_store(&registry, location).expect_err(location).to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+}
+
+/// Returns the error for an identifier of an extension point.
+fn unknown(registry: &Registry, point: ExtensionPoint, identifier: &str) -> Unknown {
+    match point {
+        ExtensionPoint::Codec => registry.codecs().unknown(identifier),
+        ExtensionPoint::DataType => registry.data_types().unknown(identifier),
+        ExtensionPoint::ChunkGrid => registry.chunk_grids().unknown(identifier),
+        ExtensionPoint::ChunkKeyEncoding => registry.chunk_key_encodings().unknown(identifier),
+        ExtensionPoint::MemoryLayout => registry.memory_layouts().unknown(identifier),
+        ExtensionPoint::MetadataEncoding => registry.metadata_encodings().unknown(identifier),
+        ExtensionPoint::StorageTransformer => registry.storage_transformers().unknown(identifier),
+        ExtensionPoint::GenericExtension => registry.extensions().unknown(identifier),
+        ExtensionPoint::Store => registry.unknown_store(identifier),
+    }
+}
+
+#[test]
+fn every_line_of_the_table_of_other_programs_is_part_of_an_error() {
+    let registry = Registry::empty();
+    let mut points = BTreeSet::new();
     for line in include_str!("../../src/known.tsv").lines() {
         let cells: Vec<_> = line.split('\t').collect();
-        assert!(
-            matches!(cells[..], ["codec" | "data type", _, provider] if provider.contains(' ')),
-            "{line}"
-        );
+        let [point, identifier, provider] = cells[..] else { panic!("{line}") };
+        let point = ExtensionPoint::ALL.into_iter().find(|known| known.to_string() == point).expect(line);
+        let message = unknown(&registry, point, identifier).to_string();
+        assert!(provider.contains(' ') && message.contains(provider), "{line}: {message}");
+        points.insert(point.to_string());
+    }
+    assert_eq!(
+        points,
+        ["chunk grid", "chunk key encoding", "codec", "data type", "store"].map(str::to_owned).into()
+    );
+}
+
+/// Each codec of numcodecs, imagecodecs, kerchunk and zarrs is read, or refused with the name of what provides it.
+#[cfg(feature = "full")]
+#[test]
+fn codecs_of_other_programs_are_linked_or_named() {
+    let registry = Registry::linked().expect("no identifier is taken twice");
+    let reading = Reading::new(Mode::Lenient);
+    for line in include_str!("../../src/known.tsv").lines().filter(|line| line.starts_with("codec\t")) {
+        let cells: Vec<_> = line.split('\t').collect();
+        let is_linked =
+            Format::ALL.into_iter().any(|format| registry.codecs().find(format, cells[1], &reading).is_ok());
+        let message = registry.codecs().unknown(cells[1]).to_string();
+        assert!(is_linked || message.contains(cells[2]), "{line}: {message}");
     }
 }
 

@@ -33,14 +33,20 @@ pub(crate) fn find(names: &[&str]) -> Result<(PathBuf, String), String> {
 const INSTALLER: &str = "uv==0.13.9";
 
 /// Creates an environment in `directory` with the packages in `requirements`. The installer is kept in the
-/// parent folder.
-pub(crate) fn install(python: &Path, directory: &Path, requirements: &Path) -> Result<(), String> {
+/// parent folder, and has these options.
+pub(crate) fn install(
+    python: &Path,
+    directory: &Path,
+    requirements: &Path,
+    options: &[&str],
+) -> Result<(), String> {
     let installer = installer(python, directory.parent().unwrap_or(Path::new(".")))?;
     // Only the interpreter of the environment is used. Its scripts contain absolute paths and would break if
     // it were moved.
     run(Command::new(python).args(["-m", "venv", "--without-pip"]).arg(directory))?;
     let mut command = Command::new(installer);
     command.args(["pip", "install", "--quiet", "--python"]).arg(directory.join("bin/python"));
+    command.args(options);
     run(command.arg("--requirements").arg(requirements)).map(drop)
 }
 

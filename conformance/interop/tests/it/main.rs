@@ -27,6 +27,7 @@ mod icechunk_stores;
 mod image_codecs;
 mod interrupted;
 mod kerchunk_strings;
+mod known_identifiers;
 mod ledger_draft;
 mod ledger_v2;
 mod ledger_v3;

@@ -6,8 +6,9 @@ use super::ExtensionPoint;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct KnownIdentifiers {
-    /// A line for each identifier: the extension point (`codec`, `data type` or `store`), the identifier and its
-    /// provider, such as "Python package kerchunk 0.2.10", separated by tabs.
+    /// A line for each identifier: the extension point as it is displayed, the identifier and its provider, such as
+    /// "Python package kerchunk 0.2.10", separated by tabs. A store has a line for each form in which locations name it:
+    /// its type, a scheme with `:` or `://`, and a step of a pipeline with `|` and `:`.
     pub table: &'static str,
 }
 

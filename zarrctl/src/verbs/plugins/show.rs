@@ -122,6 +122,10 @@ pub(super) fn not_used(library: &Library, id: &str) -> Option<String> {
 }
 
 fn unknown(registry: &Registry, rows: &[Row], id: &str) -> Failure {
+    let of_others = if id.is_empty() { Vec::new() } else { of_others(registry, id) };
+    if !of_others.is_empty() {
+        return Failure::fault(of_others.join("; "));
+    }
     let stores = rows.iter().filter(|row| row.point == ExtensionPoint::Store);
     let stores = stores.map(|row| row.name.as_str()).filter(|name| id.len() > 2 && name.starts_with(id));
     let mut similar: Vec<&str> = [
@@ -147,6 +151,25 @@ fn unknown(registry: &Registry, rows: &[Row], id: &str) -> Failure {
         names => format!("did you mean {}?", names.join(" or ")),
     };
     Failure::fault(format!("unknown plugin `{id}`; {hint}"))
+}
+
+/// Returns messages about what other programs provide as `id`. Schemes are known with `:` or `://`, steps of pipelines with
+/// `|` and `:`.
+fn of_others(registry: &Registry, id: &str) -> Vec<String> {
+    let stores = [id.to_owned(), format!("{id}:"), format!("{id}://"), format!("|{id}:")];
+    let stores = stores.iter().map(|identifier| registry.unknown_store(identifier));
+    let unknown = [
+        registry.codecs().unknown(id),
+        registry.data_types().unknown(id),
+        registry.chunk_grids().unknown(id),
+        registry.chunk_key_encodings().unknown(id),
+        registry.memory_layouts().unknown(id),
+        registry.metadata_encodings().unknown(id),
+        registry.storage_transformers().unknown(id),
+        registry.extensions().unknown(id),
+    ];
+    let unknown = unknown.into_iter().chain(stores).filter(|unknown| unknown.known_elsewhere.is_some());
+    unknown.map(|unknown| unknown.to_string()).collect()
 }
 
 /// Returns the page in the repository about a plugin of this project.

@@ -34,7 +34,7 @@ fn the_error_of_an_unknown_codec_names_it_and_the_metadata_can_be_read() {
     let of_imagecodecs = "; Python package imagecodecs 2026.10.10 has it";
     for (id, provider) in [
         ("nope", ""),
-        ("imagecodecs_jpegxr", of_imagecodecs),
+        ("imagecodecs_jpegxs", of_imagecodecs),
         ("imagecodecs_pglz", of_imagecodecs),
         ("n5_wrapper", ""),
     ] {

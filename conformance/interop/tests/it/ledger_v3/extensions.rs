@@ -71,10 +71,11 @@ fn the_error_of_an_unknown_name_contains_the_extension_point_and_the_name() {
 /// Tests EX-GRID-09.
 #[test]
 fn the_error_of_a_grid_of_another_crate_names_its_feature() {
-    for name in ["rectilinear.bounded", "zarrs.regular_bounded"] {
+    let of_zarrs = "; crate zarrs 0.23.14 has it";
+    for (name, provider) in [("rectilinear.bounded", ""), ("zarrs.regular_bounded", of_zarrs)] {
         let grid = json!({"name": name, "configuration": {"chunk_shape": [2]}});
         let stored = stored(&json!({"chunk_grid": grid}));
-        assert_eq!(problems(&stored)[0].reason, format!("chunk grid `{name}` is unknown"));
+        assert_eq!(problems(&stored)[0].reason, format!("chunk grid `{name}` is unknown{provider}"));
         let mut registry = Registry::linked().unwrap();
         registry.add_catalogue_entry(CatalogueEntry::new(
             ExtensionPoint::ChunkGrid,
