@@ -46,6 +46,8 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "numcodecs.blosc",
             "https://purl.org/zarr/spec/codec/blosc/1.0",
             "https://purl.org/zarr/spec/codec/blosc",
+            "imagecodecs_blosc",
+            "numcodecs.imagecodecs_blosc",
         ],
     ),
     entry(Codec, "codec-blosc2", &["imagecodecs_blosc2", "numcodecs.imagecodecs_blosc2"]),
@@ -202,7 +204,11 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         ],
     ),
     entry(Codec, "codec-pickle", &["pickle"]),
-    entry(Codec, "codec-png", &["imagecodecs_png", "numcodecs.imagecodecs_png"]),
+    entry(
+        Codec,
+        "codec-png",
+        &["imagecodecs_png", "numcodecs.imagecodecs_png", "imagecodecs_spng", "numcodecs.imagecodecs_spng"],
+    ),
     entry(
         Codec,
         "codec-quantize",
@@ -285,6 +291,10 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "numcodecs.imagecodecs_zlibng",
             "imagecodecs_deflate",
             "numcodecs.imagecodecs_deflate",
+            "imagecodecs_isal",
+            "numcodecs.imagecodecs_isal",
+            "imagecodecs_zopfli",
+            "numcodecs.imagecodecs_zopfli",
         ],
     ),
     entry(

@@ -73,7 +73,7 @@ impl Configuration {
 
 /// Returns the size of a shuffled element. It is 1 for long elements, and for bytes of another codec
 /// (V2-CODEC-07, -10).
-fn element_size(decoded: &Representation) -> usize {
+pub(crate) fn element_size(decoded: &Representation) -> usize {
     let size = match decoded {
         Representation::Array(array) => array.data_type.elements().size(),
         Representation::Bytes(_) => None,

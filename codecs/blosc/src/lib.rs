@@ -9,13 +9,16 @@
 //! Rust crate, because the original library is written in C++ and would require another compiler.
 //!
 //! v2, the draft and `numcodecs.blosc` take the element size from the array; final v3 stores it in the
-//! configuration.
+//! configuration. imagecodecs has the same buffers as `imagecodecs_blosc`, in v2 and final v3;
+//! `numcodecs.imagecodecs_blosc` is also read.
 //!
-//! Source: "Blosc codec" in the Zarr v3 specification and in its draft of 2022; C-Blosc 1.21 for the buffer.
+//! Source: "Blosc codec" in the Zarr v3 specification and in its draft of 2022; C-Blosc 1.21 for the buffer;
+//! `Blosc` in imagecodecs.
 
 mod configuration;
 mod frame;
 mod header;
+mod imagecodecs;
 mod inner;
 mod library;
 mod lz4;

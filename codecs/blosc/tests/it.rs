@@ -496,3 +496,31 @@ fn the_encoded_size_is_bounded() {
         Err(CodecError::InvalidConfiguration(_))
     ));
 }
+
+/// imagecodecs stores names of compressors in upper or lower case, or their numbers.
+#[test]
+fn the_configuration_of_imagecodecs_has_names_or_numbers() {
+    let decoded: Vec<u8> = (0..64).collect();
+    let chunk = elements(32, INT16);
+    let inner = |configuration: &str| {
+        let codec =
+            create(Format::V2, "imagecodecs_blosc", configuration, Mode::Strict, &chunk).unwrap().codec;
+        let encoded = encode(&codec, &array(&[32], INT16), &decoded).unwrap();
+        // The kind of shuffle and the inner format, and the size of an element.
+        (encoded[2] & 0b1110_0101, encoded[3])
+    };
+    let lz4 = inner(r#"{"compressor": "LZ4", "shuffle": "bitshuffle"}"#);
+    assert_eq!(lz4, inner(r#"{"compressor": 1, "shuffle": 2}"#));
+    assert_eq!(lz4, inner(r#"{"compressor": "lz4", "shuffle": "BITSHUFFLE", "typesize": 2}"#));
+    assert_ne!(lz4, inner("{}"));
+    assert_eq!(inner("{}"), inner(r#"{"compressor": "zstd", "shuffle": "shuffle", "level": 1}"#));
+    for (wrong, part) in [
+        (r#"{"compressor": "lzma"}"#, "`compressor` is \"lzma\"; expected one of `blosclz`, `lz4`"),
+        (r#"{"compressor": 6}"#, "`compressor` is 6"),
+        (r#"{"shuffle": "SHUFFLED"}"#, "`shuffle` is \"SHUFFLED\"; expected one of `noshuffle`"),
+        (r#"{"level": 10}"#, "10; expected 0 to 9"),
+    ] {
+        let error = create(Format::V2, "imagecodecs_blosc", wrong, Mode::Strict, &chunk).unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}

@@ -11,9 +11,10 @@
 //! and `matrix`, which are preserved and have no effect here. `squeeze` chooses the dimensions of size 1 that are removed:
 //! false for none, or a list with a Boolean for each.
 //!
-//! v2 and final v3 have the codec as `imagecodecs_png`; `numcodecs.imagecodecs_png` is also read.
+//! v2 and final v3 have the codec as `imagecodecs_png`; `numcodecs.imagecodecs_png` is also read. The same images of another
+//! library are `imagecodecs_spng`.
 //!
-//! Source: `Png` in imagecodecs; "Portable Network Graphics (PNG) Specification".
+//! Source: `Png` and `Spng` in imagecodecs; "Portable Network Graphics (PNG) Specification".
 
 mod image;
 
@@ -54,6 +55,27 @@ const EXAMPLES: &[Example] = &[
     )
     .with_data_types(&["uint8", "uint16"])
     .with_shape(&[4, 6]),
+];
+
+// imagecodecs has the same images of the library libspng under another name.
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_spng")
+            .with_id("imagecodecs_spng")
+            .with_aliases(&["numcodecs.imagecodecs_spng"]),
+        &create_spng,
+    )
+    .configuration::<SpngConfiguration>()
+    .about("Stores each chunk as a PNG image.", EXAMPLES_SPNG)
+);
+
+const EXAMPLES_SPNG: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_spng", "configuration": {"level": 6}}"#)
+        .with_data_types(&["uint8", "uint16"])
+        .with_shape(&[4, 6]),
+    Example::v2(r#"{"id": "imagecodecs_spng", "level": null, "squeeze": null}"#)
+        .with_data_types(&["uint8", "uint16"])
+        .with_shape(&[4, 6, 3]),
 ];
 
 /// Memory that a decoder may allocate for other parts of an image than its pixels, in bytes.
@@ -176,6 +198,19 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     let PngConfiguration { level, squeeze, strategy, filter, primaries, transfer, matrix } =
         creation.parse()?;
     let _have_no_effect = [strategy, filter, primaries, transfer, matrix];
+    let codec = Png { squeeze, ..Png::new(level.unwrap_or(6))? };
+    codec.image(array(decoded)?)?;
+    Ok(Codec::ArrayToBytes(Arc::new(codec)))
+}
+
+#[derive(Deserialize)]
+struct SpngConfiguration {
+    level: Option<u8>,
+    squeeze: Option<Value>,
+}
+
+fn create_spng(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let SpngConfiguration { level, squeeze } = creation.parse()?;
     let codec = Png { squeeze, ..Png::new(level.unwrap_or(6))? };
     codec.image(array(decoded)?)?;
     Ok(Codec::ArrayToBytes(Arc::new(codec)))

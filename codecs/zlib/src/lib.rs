@@ -11,10 +11,11 @@
 //! With the feature `libdeflate`, that C library compresses and decompresses whole chunks in one call, about
 //! 1.5 times as fast. Without it, and if only a part of a chunk is available, zlib-rs works in pieces.
 //!
-//! imagecodecs has the same streams as `imagecodecs_zlib`, `imagecodecs_zlibng` and `imagecodecs_deflate`, in v2 and final
-//! v3; the names after `numcodecs.` are also read. Raw streams of `imagecodecs_deflate` are refused.
+//! imagecodecs has the same streams as `imagecodecs_zlib`, `imagecodecs_zlibng`, `imagecodecs_deflate`, `imagecodecs_isal`
+//! and `imagecodecs_zopfli`, in v2 and final v3; the names after `numcodecs.` are also read. Streams without the header of
+//! zlib, which the last three can select, are refused.
 //!
-//! Source: `zlib` in numcodecs; `Zlib`, `Zlibng` and `Deflate` in imagecodecs; RFC 1950.
+//! Source: `zlib` in numcodecs; `Zlib`, `Zlibng`, `Deflate`, `Isal` and `Zopfli` in imagecodecs; RFC 1950.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -57,7 +58,7 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-// imagecodecs has the same streams under three names, with another default level.
+// imagecodecs has the same streams under five names, with other levels.
 zarr_spec::register!(
     CodecPlugin::new(
         Identifiers::name("imagecodecs_zlib")
@@ -91,6 +92,28 @@ zarr_spec::register!(
     .about("Compresses with zlib (RFC 1950).", EXAMPLES_DEFLATE)
 );
 
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_isal")
+            .with_id("imagecodecs_isal")
+            .with_aliases(&["numcodecs.imagecodecs_isal"]),
+        &create_isal,
+    )
+    .configuration::<IsalConfiguration>()
+    .about("Compresses with zlib (RFC 1950).", EXAMPLES_ISAL)
+);
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_zopfli")
+            .with_id("imagecodecs_zopfli")
+            .with_aliases(&["numcodecs.imagecodecs_zopfli"]),
+        &create_zopfli,
+    )
+    .configuration::<ZopfliConfiguration>()
+    .about("Compresses with zlib (RFC 1950).", EXAMPLES_ZOPFLI)
+);
+
 const EXAMPLES_ZLIB: &[Example] = &[
     Example::v3(r#"{"name": "imagecodecs_zlib"}"#),
     Example::v2(r#"{"id": "imagecodecs_zlib", "level": 4}"#),
@@ -104,6 +127,19 @@ const EXAMPLES_ZLIBNG: &[Example] = &[
 const EXAMPLES_DEFLATE: &[Example] = &[
     Example::v3(r#"{"name": "imagecodecs_deflate"}"#),
     Example::v2(r#"{"id": "imagecodecs_deflate", "level": 4, "raw": false}"#),
+];
+
+const EXAMPLES_ISAL: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_isal"}"#),
+    Example::v2(r#"{"id": "imagecodecs_isal", "level": 3, "raw": false, "gzip": false}"#),
+];
+
+const EXAMPLES_ZOPFLI: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_zopfli"}"#),
+    Example::v2(
+        r#"{"id": "imagecodecs_zopfli", "level": null, "format": 1, "blocksplitting": null,
+            "blocksplittingmax": null}"#,
+    ),
 ];
 
 /// Compresses each chunk to one zlib stream.
@@ -170,6 +206,29 @@ struct DeflateConfiguration {
     raw: Option<bool>,
 }
 
+/// The configuration of imagecodecs for ISA-L, whose levels are 0 to 3.
+#[derive(Deserialize)]
+struct IsalConfiguration {
+    level: Option<i32>,
+    raw: Option<bool>,
+    gzip: Option<bool>,
+}
+
+/// The configuration of imagecodecs for Zopfli. Here, the options of its search have no effect.
+#[derive(Deserialize)]
+struct ZopfliConfiguration {
+    #[serde(rename = "level")]
+    _repetitions: Option<i64>,
+    format: Option<i64>,
+    #[serde(rename = "blocksplitting")]
+    _splits: Option<bool>,
+    #[serde(rename = "blocksplittingmax")]
+    _most_blocks: Option<i64>,
+}
+
+/// The number of the zlib format in the configuration of Zopfli.
+const ZOPFLI_ZLIB: i64 = 1;
+
 fn create_imagecodecs(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let ImagecodecsConfiguration { level } = creation.parse()?;
     Ok(Codec::BytesToBytes(Arc::new(Zlib::new(level.unwrap_or(-1))?)))
@@ -177,14 +236,32 @@ fn create_imagecodecs(creation: &Creation<'_>, _decoded: &Representation) -> Cod
 
 fn create_deflate(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let DeflateConfiguration { level, raw } = creation.parse()?;
-    if raw == Some(true) {
-        return Err(CodecError::Unsupported(
-            "`raw` is true; only streams with the header of zlib are read".to_owned(),
-        ));
-    }
+    refuse_other_headers("raw", raw == Some(true))?;
     let level = level.unwrap_or(-1);
     let level = if (10..=12).contains(&level) { 9 } else { level };
     Ok(Codec::BytesToBytes(Arc::new(Zlib::new(level)?)))
+}
+
+fn create_isal(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
+    let IsalConfiguration { level, raw, gzip } = creation.parse()?;
+    refuse_other_headers("raw", raw == Some(true))?;
+    refuse_other_headers("gzip", gzip == Some(true))?;
+    Ok(Codec::BytesToBytes(Arc::new(Zlib::new(level.unwrap_or(-1))?)))
+}
+
+fn create_zopfli(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
+    let ZopfliConfiguration { format, .. } = creation.parse()?;
+    if let Some(other) = format.filter(|format| *format != ZOPFLI_ZLIB) {
+        return Err(CodecError::Unsupported(format!(
+            "`format` is {other}; only streams with the header of zlib, format {ZOPFLI_ZLIB}, are read"
+        )));
+    }
+    Ok(Codec::BytesToBytes(Arc::new(Zlib::new(9)?)))
+}
+
+fn refuse_other_headers(member: &str, is_another: bool) -> CodecResult {
+    let message = || format!("`{member}` is true; only streams with the header of zlib are read");
+    if is_another { Err(CodecError::Unsupported(message())) } else { Ok(()) }
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {

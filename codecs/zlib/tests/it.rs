@@ -131,3 +131,20 @@ fn the_round_trip_is_exact_and_damage_never_panics() {
         check_damaged(&codec, &plain(), &encoded, 400, 3000).unwrap();
     }
 }
+
+#[test]
+fn streams_of_imagecodecs_without_the_header_of_zlib_are_refused() {
+    for (name, configuration, part) in [
+        ("imagecodecs_deflate", r#"{"raw": true}"#, "`raw` is true"),
+        ("imagecodecs_isal", r#"{"raw": true}"#, "`raw` is true"),
+        ("imagecodecs_isal", r#"{"gzip": true}"#, "`gzip` is true"),
+        ("imagecodecs_zopfli", r#"{"format": 0}"#, "`format` is 0"),
+        ("imagecodecs_zopfli", r#"{"format": 2}"#, "`format` is 2"),
+    ] {
+        let error = create(Format::V2, name, configuration, Mode::Strict, &BYTES).unwrap_err().to_string();
+        assert!(error.contains(part) && error.contains("header of zlib"), "{error}");
+    }
+    for configuration in ["{}", r#"{"level": 15, "format": 1, "blocksplitting": true}"#] {
+        assert!(create(Format::V2, "imagecodecs_zopfli", configuration, Mode::Strict, &BYTES).is_ok());
+    }
+}

@@ -266,7 +266,7 @@ def of_imagecodecs() -> Iterator[str]:
             yield by_numcodecs({"id": f"imagecodecs_{name}"}, given)
         yield by_numcodecs({"id": "imagecodecs_lz4h5", "blocksize": 16}, given)
         yield by_numcodecs({"id": "imagecodecs_lzf", "header": False}, given)
-        for name in ("bz2", "deflate", "lz4", "lzma", "zlib", "zlibng", "zstd"):
+        for name in ("blosc", "bz2", "deflate", "isal", "lz4", "lzma", "zlib", "zlibng", "zopfli", "zstd"):
             yield by_numcodecs({"id": f"imagecodecs_{name}"}, given)
         yield by_numcodecs({"id": "imagecodecs_lz4", "header": True}, given)
         yield by_numcodecs({"id": "imagecodecs_lzma", "check": "CRC32"}, given)
@@ -277,6 +277,8 @@ def of_imagecodecs() -> Iterator[str]:
         yield by_numcodecs({"id": "imagecodecs_bitshuffle", "itemsize": given.dtype.itemsize}, given)
         yield by_bitshuffle(0, given)
         for compressor in ("blosclz", "lz4", "lz4hc", "zlib", "zstd"):
+            codec = {"id": "imagecodecs_blosc", "compressor": compressor, "typesize": given.itemsize}
+            yield by_numcodecs(codec | {"shuffle": "shuffle" if compressor == "zlib" else "bitshuffle"}, given)
             codec = {"id": "imagecodecs_blosc2", "compressor": compressor, "typesize": given.itemsize}
             yield by_numcodecs(codec | {"shuffle": 1 if compressor == "zlib" else 2}, given)
     for given in (np.zeros((4, 6), "<i2"), np.tile(ramp("<i4"), (6, 4)), np.full((12, 20), 7, "<i4")):
@@ -290,6 +292,9 @@ def of_images() -> Iterator[str]:
     """Yields rows of the codecs for images: grey, and in colors."""
     for given in (ramp("|u1"), ramp("<u2", (2, 4, 3)), ramp("|u1", (1, 2, 3, 4))):
         yield by_numcodecs({"id": "imagecodecs_png"}, given)
+    # libspng decodes no other images of 16 bits than those with four samples.
+    for given in (ramp("|u1"), ramp("|u1", (2, 4, 3)), ramp("<u2", (2, 3, 4))):
+        yield by_numcodecs({"id": "imagecodecs_spng"}, given)
     for given in (picture((8, 11)), picture((9, 18, 3))):
         yield by_numcodecs({"id": "imagecodecs_jpeg"}, given)
     yield by_numcodecs({"id": "imagecodecs_jpeg", "level": 50, "subsampling": "420"}, picture((16, 24, 3)))
