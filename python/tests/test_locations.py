@@ -276,6 +276,23 @@ def test_options_of_a_url_reach_the_bucket(held: HeldBucket, monkeypatch: pytest
     assert any(request.startswith("PUT") and "0.zarr/c/" in request for request in held.requests)
 
 
+def test_conditional_writes_may_be_required(tmp_path: Path) -> None:
+    """A folder without locks does not have conditional writes."""
+    folder = {"type": "filesystem", "path": str(tmp_path), "locking": "none"}
+    zarr_kit.create_array(folder, data=np.arange(6), chunks=2)
+    required = {**folder, "conditional": "require"}
+    for location in (required, {"type": "statistics", "store": required}):
+        array = zarr_kit.open_array(location, mode="r+")
+        array[:2] = 7
+        for opened in (array, pickle.loads(pickle.dumps(array))):
+            with pytest.raises(errors.NotSupportedError, match="not have conditional writes, which are required"):
+                opened[2] = 7
+        assert array[...].tolist() == [7, 7, 2, 3, 4, 5]
+    with pytest.raises(errors.InvalidInputError, match='`conditional` is "never"'):
+        zarr_kit.open({**folder, "conditional": "never"})
+    assert described("s3://bucket/a", {"conditional": "require"})["conditional"] == "require"
+
+
 @pytest.mark.parametrize("scheme", ["s3", "s3a", "S3"])
 def test_schemes_that_fsspec_knows_are_the_same_bucket(held: HeldBucket, scheme: str) -> None:
     url = f"{scheme}://{held.name}/a.zarr"

@@ -78,24 +78,24 @@ def test_a_codec_for_bytes_runs_on_both_sides_of_a_compressor(tmp_path: Path, dt
 
 
 def document(data: np.ndarray[Any, Any], codecs: list[Any]) -> str:
-    return json.dumps({
-        "zarr_format": 3,
-        "node_type": "array",
-        "shape": data.shape,
-        "data_type": data.dtype.name,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": data.shape}},
-        "chunk_key_encoding": "default",
-        "fill_value": 0,
-        "codecs": codecs,
-        "attributes": {},
-    })
+    return json.dumps(
+        {
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": data.shape,
+            "data_type": data.dtype.name,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": data.shape}},
+            "chunk_key_encoding": "default",
+            "fill_value": 0,
+            "codecs": codecs,
+            "attributes": {},
+        }
+    )
 
 
 @pytest.mark.parametrize("identifier", ["imagecodecs_lz4f", "numcodecs.imagecodecs_lz4f"])
 @pytest.mark.parametrize("dtype", ["<u2", ">u2", ">f4"])
-def test_a_codec_directly_after_the_bytes_codec_gets_bytes(
-    tmp_path: Path, identifier: str, dtype: str
-) -> None:
+def test_a_codec_directly_after_the_bytes_codec_gets_bytes(tmp_path: Path, identifier: str, dtype: str) -> None:
     zarr_kit.use_numcodecs("imagecodecs_lz4f")
     codec = numcodecs.registry.get_codec({"id": "imagecodecs_lz4f"})
     data = np.arange(12).reshape(3, 4).astype(dtype)
