@@ -4,8 +4,9 @@ use zarr_spec::CodecError;
 use zarr_spec::codec::CodecResult;
 
 use crate::Expected;
+use crate::lines::Lines;
 use crate::parameters::{Parameters, Preset};
-use crate::scan::{Lines, MAX_TOGETHER, Scan};
+use crate::scan::{MAX_TOGETHER, Scan};
 use crate::segments::{
     END, FRAME, PRESET, SCAN, START, TRANSFORM, has_no_effect, next_marker, next_scan, next_segment,
 };
@@ -88,23 +89,35 @@ fn decode_scan(
             }
         }
         for (lines, component) in lines.iter().zip(&header.components) {
-            let offset = component * expected.sample_size;
-            let pixels = row.chunks_exact_mut(pixel_size);
-            for (pixel, sample) in pixels.zip(lines.samples()) {
-                place(*sample, &mut pixel[offset..offset + expected.sample_size]);
-            }
+            place(lines.samples(), *component, expected, row);
         }
     }
     Ok(())
 }
 
-/// Writes a sample of 8 or 16 bits in native byte order.
-fn place(sample: i32, bytes: &mut [u8]) {
-    let sample = u16::try_from(sample).unwrap_or_default();
-    match bytes {
-        [byte] => *byte = sample.to_le_bytes()[0],
-        _ => bytes.copy_from_slice(&sample.to_ne_bytes()),
+/// Writes samples of 8 or 16 bits of a component to the pixels of a row, in native byte order.
+fn place(samples: &[i32], component: usize, expected: &Expected, row: &mut [u8]) {
+    let count = expected.image.samples as usize;
+    match expected.sample_size {
+        1 => {
+            let bytes = row.iter_mut().skip(component).step_by(count);
+            bytes.zip(samples).for_each(|(byte, sample)| *byte = low_bits(*sample).to_le_bytes()[0]);
+        }
+        _ if count == 1 => {
+            let pixels = row.as_chunks_mut().0.iter_mut();
+            pixels.zip(samples).for_each(|(bytes, sample)| *bytes = low_bits(*sample).to_ne_bytes());
+        }
+        _ => {
+            let pixels = row.as_chunks_mut().0.iter_mut().skip(component).step_by(count);
+            pixels.zip(samples).for_each(|(bytes, sample)| *bytes = low_bits(*sample).to_ne_bytes());
+        }
     }
+}
+
+/// Returns a sample, which has at most 16 bits.
+fn low_bits(sample: i32) -> u16 {
+    let [low, high, ..] = sample.to_le_bytes();
+    u16::from_le_bytes([low, high])
 }
 
 impl Frame {

@@ -15,7 +15,9 @@
 //! Source: `Jpegls` in imagecodecs; ITU-T T.87.
 
 mod bits;
+mod context;
 mod image;
+mod lines;
 mod parameters;
 mod scan;
 mod segments;

@@ -4,6 +4,8 @@ use zarr_spec::CodecError;
 use zarr_spec::codec::CodecResult;
 
 use crate::bits::Bits;
+use crate::context::{Context, RunContext, code_bits};
+use crate::lines::{Around, Lines};
 use crate::parameters::Parameters;
 
 /// Maximum number of components whose samples alternate.
@@ -15,88 +17,6 @@ const CONTEXTS: usize = 365;
 /// The number of bits that encode the length of a run, for each run index.
 const RUN_BITS: [u32; 32] =
     [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-
-/// Maximum of the correction of a prediction.
-const MAX_CORRECTION: i32 = 127;
-
-/// A line of a component and the line above it. The first and the last sample of each line are outside of the image.
-#[derive(Debug)]
-pub(crate) struct Lines {
-    above: Vec<i32>,
-    current: Vec<i32>,
-    run: usize,
-}
-
-impl Lines {
-    /// Creates the lines before the first line of the image. Their samples are 0.
-    pub(crate) fn new(width: usize) -> Self {
-        Self { above: vec![0; width + 2], current: vec![0; width + 2], run: 0 }
-    }
-
-    /// Returns the samples of the line.
-    pub(crate) fn samples(&self) -> &[i32] {
-        &self.current[1..self.current.len() - 1]
-    }
-
-    fn start_line(&mut self) {
-        std::mem::swap(&mut self.above, &mut self.current);
-        let width = self.above.len() - 2;
-        self.above[width + 1] = self.above[width];
-        self.current[0] = self.above[1];
-    }
-
-    /// Returns the samples left of a position, above it, above left and above right.
-    fn around(&self, at: usize) -> Around {
-        Around {
-            left: self.current[at - 1],
-            above: self.above[at],
-            left_above: self.above[at - 1],
-            right_above: self.above[at + 1],
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Around {
-    left: i32,
-    above: i32,
-    left_above: i32,
-    right_above: i32,
-}
-
-impl Around {
-    /// Returns the prediction: the median of the neighbours and of the plane through them.
-    fn median(self) -> i32 {
-        let smaller = self.left.min(self.above);
-        let larger = self.left.max(self.above);
-        if self.left_above >= larger {
-            smaller
-        } else if self.left_above <= smaller {
-            larger
-        } else {
-            self.left + self.above - self.left_above
-        }
-    }
-}
-
-/// The statistics of samples with similar neighbours.
-#[derive(Debug, Clone, Copy)]
-struct Context {
-    /// The sum of the absolute errors.
-    errors: i32,
-    /// The sum of the errors.
-    bias: i32,
-    correction: i32,
-    count: i32,
-}
-
-/// The statistics of samples that end runs.
-#[derive(Debug, Clone, Copy)]
-struct RunContext {
-    errors: i32,
-    negative: i32,
-    count: i32,
-}
 
 /// A scan: lines of one component, or of several whose lines or samples alternate.
 #[derive(Debug)]
@@ -114,72 +34,102 @@ impl<'s> Scan<'s> {
         Self {
             parameters,
             bits: Bits::new(stream),
-            contexts: vec![Context { errors, bias: 0, correction: 0, count: 1 }; CONTEXTS],
-            run_contexts: [RunContext { errors, negative: 0, count: 1 }; 2],
+            contexts: vec![Context::new(errors); CONTEXTS],
+            run_contexts: [RunContext::new(errors); 2],
         }
     }
 
     /// Decodes the next line of components whose samples alternate, or of a single component.
     pub(crate) fn line(&mut self, components: &mut [Lines]) -> CodecResult {
-        let width = components.first().map_or(0, |lines| lines.samples().len());
-        components.iter_mut().for_each(Lines::start_line);
+        components.iter_mut().for_each(|lines| lines.start_line(&self.parameters));
+        match (components, self.parameters.near) {
+            ([lines], 0) => self.single_line::<true>(lines),
+            ([lines], _) => self.single_line::<false>(lines),
+            (components, 0) => self.alternating_line::<true>(components),
+            (components, _) => self.alternating_line::<false>(components),
+        }
+    }
+
+    fn single_line<const LOSSLESS: bool>(&mut self, lines: &mut Lines) -> CodecResult {
+        let width = lines.samples().len();
         let mut at = 1;
         while at <= width {
-            let mut similar = [(0, Around::default()); MAX_TOGETHER];
-            for (similar, lines) in similar.iter_mut().zip(&*components) {
-                let around = lines.around(at);
-                *similar = (self.context(around), around);
+            at = self.samples::<LOSSLESS>(lines, at)?;
+            if at <= width {
+                at = self.run(std::slice::from_mut(lines), at, width)?;
             }
-            if similar.iter().all(|(context, _)| *context == 0) {
-                at = self.run(components, at, width)?;
-                continue;
-            }
-            for (lines, (context, around)) in components.iter_mut().zip(similar) {
-                lines.current[at] = self.sample(context, around)?;
-            }
-            at += 1;
         }
         Ok(())
     }
 
-    /// Returns the context of a sample. Its sign is the sign of the first gradient that is not flat; the context is 0
-    /// if all gradients are flat.
-    fn context(&self, around: Around) -> i32 {
-        let Around { left, above, left_above, right_above } = around;
-        let gradients = [right_above - above, above - left_above, left_above - left];
-        gradients.into_iter().fold(0, |context, gradient| 9 * context + self.quantized(gradient))
-    }
-
-    fn quantized(&self, gradient: i32) -> i32 {
-        let size = gradient.abs();
-        if size <= self.parameters.near {
-            return 0;
-        }
-        let above = self.parameters.thresholds.iter().filter(|&&threshold| size >= threshold).count();
-        gradient.signum() * [1, 2, 3, 4][above.min(3)]
-    }
-
-    /// Decodes a sample that is not part of a run.
-    fn sample(&mut self, context: i32, around: Around) -> CodecResult<i32> {
-        let sign = if context < 0 { -1 } else { 1 };
-        let place = usize::try_from(context.abs()).unwrap_or_default().min(CONTEXTS - 1);
-        let Context { errors, bias, correction, count } = self.contexts[place];
-        let prediction = (around.median() + sign * correction).clamp(0, self.parameters.largest);
-        let bits = code_bits(errors, count);
-        let mapped = self.code(bits, self.parameters.limit)?;
-        let error = match mapped {
-            _ if self.parameters.near == 0 && bits == 0 && 2 * bias <= -count => {
-                if mapped % 2 == 1 {
-                    mapped / 2
-                } else {
-                    -(mapped / 2) - 1
-                }
+    /// Decodes the samples of a line from `at` to the next run, and returns the position of the run; a position after
+    /// the line if no run follows.
+    fn samples<const LOSSLESS: bool>(&mut self, lines: &mut Lines, at: usize) -> CodecResult<usize> {
+        let Around { mut left, mut left_above, .. } = lines.around(at);
+        let end = lines.current.len() - 1;
+        let currents = lines.current[at..end].iter_mut();
+        let above = lines.above[at..end].iter().zip(&lines.contexts[at..end]);
+        // A copy, so that the bits are in registers.
+        let mut bits = self.bits;
+        for (place, (current, (&above, &context))) in currents.zip(above).enumerate() {
+            let around = Around { left, above, left_above };
+            let context = context + around.context(&self.parameters);
+            if context == 0 {
+                self.bits = bits;
+                return Ok(at + place);
             }
-            _ if mapped % 2 == 0 => mapped / 2,
-            _ => -(mapped + 1) / 2,
-        };
-        self.contexts[place].update(error, &self.parameters);
-        Ok(self.reconstructed(prediction, sign * error))
+            left = self.sample::<LOSSLESS>(&mut bits, context, around)?;
+            left_above = above;
+            *current = left;
+        }
+        self.bits = bits;
+        Ok(end)
+    }
+
+    fn alternating_line<const LOSSLESS: bool>(&mut self, components: &mut [Lines]) -> CodecResult {
+        let width = components.first().map_or(0, |lines| lines.samples().len());
+        let mut bits = self.bits;
+        let mut at = 1;
+        while at <= width {
+            let mut contexts = [0; MAX_TOGETHER];
+            for (context, lines) in contexts.iter_mut().zip(&*components) {
+                *context = lines.context(at, &self.parameters);
+            }
+            if contexts == [0; MAX_TOGETHER] {
+                self.bits = bits;
+                at = self.run(components, at, width)?;
+                bits = self.bits;
+                continue;
+            }
+            for (lines, context) in components.iter_mut().zip(contexts) {
+                let around = lines.around(at);
+                lines.current[at] = self.sample::<LOSSLESS>(&mut bits, context, around)?;
+            }
+            at += 1;
+        }
+        self.bits = bits;
+        Ok(())
+    }
+
+    /// Decodes a sample that is not part of a run. The sign of `context` is the sign of the first gradient that is not
+    /// flat.
+    #[inline]
+    fn sample<const LOSSLESS: bool>(
+        &mut self,
+        bits: &mut Bits<'s>,
+        context: i32,
+        around: Around,
+    ) -> CodecResult<i32> {
+        let sign = context >> 31;
+        let parameters = &self.parameters;
+        let context = &mut self.contexts[context.unsigned_abs() as usize];
+        let correction = (context.correction ^ sign) - sign;
+        let prediction = (around.median() + correction).min(parameters.largest).max(0);
+        let code_bits = context.code_bits();
+        let mapped = code(bits, code_bits, parameters.limit, parameters)?;
+        let error = context.error::<LOSSLESS>(mapped, code_bits);
+        context.update::<LOSSLESS>(error, parameters);
+        Ok(reconstructed::<LOSSLESS>(prediction, (error ^ sign) - sign, parameters))
     }
 
     /// Decodes a run and, unless the run reaches the end of the line, the samples that follow it. Returns the position
@@ -234,7 +184,7 @@ impl<'s> Scan<'s> {
         let equal = i32::from(is_equal);
         let RunContext { errors, negative, count } = self.run_contexts[usize::from(is_equal)];
         let bits = code_bits(if is_equal { errors + count / 2 } else { errors }, count);
-        let mapped = self.code(bits, limit)?;
+        let mapped = code(&mut self.bits, bits, limit, &self.parameters)?;
         let doubled = mapped + equal;
         let is_odd = doubled % 2 == 1;
         let size = (doubled + 1) / 2;
@@ -248,65 +198,64 @@ impl<'s> Scan<'s> {
             context.count /= 2;
         }
         context.count += 1;
-        Ok(match is_equal {
-            true => self.reconstructed(left, error),
-            false if above < left => self.reconstructed(above, -error),
-            false => self.reconstructed(above, error),
-        })
-    }
-
-    /// Reads a number in the Golomb code with parameter `bits`. The code of a number has at most `limit` bits.
-    fn code(&mut self, bits: u32, limit: u32) -> CodecResult<i32> {
-        let Parameters { error_bits, range, .. } = self.parameters;
-        let escape = limit.saturating_sub(error_bits + 1);
-        let zeros = self.bits.zeros(escape)?;
-        let number = match zeros == escape {
-            true => u64::from(self.bits.number(error_bits)?) + 1,
-            false => u64::from(zeros) << bits | u64::from(self.bits.number(bits)?),
+        let (prediction, error) = match is_equal {
+            true => (left, error),
+            false if above < left => (above, -error),
+            false => (above, error),
         };
-        // Each error has two numbers, one for each sign.
-        let number = i32::try_from(number).ok().filter(|&number| number <= 2 * range);
-        number.ok_or_else(|| CodecError::corrupt("an error of the image is too large"))
-    }
-
-    /// Adds an error to a prediction, modulo the number of errors.
-    fn reconstructed(&self, prediction: i32, error: i32) -> i32 {
-        let Parameters { near, range, largest, .. } = self.parameters;
-        let step = 2 * near + 1;
-        let sample = prediction + error * step;
-        let wrapped = if sample < -near {
-            sample + range * step
-        } else if sample > largest + near {
-            sample - range * step
-        } else {
-            sample
-        };
-        wrapped.clamp(0, largest)
+        Ok(reconstructed::<false>(prediction, error, &self.parameters))
     }
 }
 
-impl Context {
-    fn update(&mut self, error: i32, parameters: &Parameters) {
-        self.bias += error * (2 * parameters.near + 1);
-        self.errors += error.abs();
-        if self.count == parameters.reset {
-            self.errors /= 2;
-            // The shift rounds down, also if the bias is negative.
-            self.bias >>= 1;
-            self.count /= 2;
-        }
-        self.count += 1;
-        if self.bias <= -self.count {
-            self.correction = (self.correction - 1).max(-MAX_CORRECTION - 1);
-            self.bias = (self.bias + self.count).max(1 - self.count);
-        } else if self.bias > 0 {
-            self.correction = (self.correction + 1).min(MAX_CORRECTION);
-            self.bias = (self.bias - self.count).min(0);
-        }
+/// Reads a number in the Golomb code with parameter `code_bits`. The code of a number has at most `limit` bits.
+#[inline]
+fn code(bits: &mut Bits<'_>, code_bits: u32, limit: u32, parameters: &Parameters) -> CodecResult<i32> {
+    let escape = limit.saturating_sub(parameters.error_bits + 1);
+    let number = match bits.short_code(code_bits, escape) {
+        Some(number) => number,
+        None => long_code(bits, code_bits, escape, parameters.error_bits)?,
+    };
+    // Each error has two numbers, one for each sign.
+    match i32::try_from(number) {
+        Ok(number) if number <= 2 * parameters.range => Ok(number),
+        _ => Err(too_large()),
     }
 }
 
-/// Returns the parameter of the Golomb code for `count` errors, whose absolute values have the sum `errors`.
-fn code_bits(errors: i32, count: i32) -> u32 {
-    (0..u32::BITS - 1).find(|bits| i64::from(count) << bits >= i64::from(errors)).unwrap_or(u32::BITS - 1)
+/// Reads a number whose code may be an escape, after which the number has `error_bits` bits.
+#[cold]
+#[inline(never)]
+fn long_code(bits: &mut Bits<'_>, code_bits: u32, escape: u32, error_bits: u32) -> CodecResult<u64> {
+    let zeros = bits.zeros(escape)?;
+    Ok(match zeros == escape {
+        true => u64::from(bits.number(error_bits)?) + 1,
+        false => u64::from(zeros) << code_bits | u64::from(bits.number(code_bits)?),
+    })
+}
+
+#[cold]
+fn too_large() -> CodecError {
+    CodecError::corrupt("an error of the image is too large")
+}
+
+/// Adds an error to a prediction, modulo the number of errors.
+#[inline]
+fn reconstructed<const LOSSLESS: bool>(prediction: i32, error: i32, parameters: &Parameters) -> i32 {
+    let Parameters { near, range, largest, .. } = *parameters;
+    if LOSSLESS {
+        let sample = prediction + error;
+        let below = range & (sample >> 31);
+        let past = range & ((largest - sample) >> 31);
+        return (sample + below - past).min(largest).max(0);
+    }
+    let step = 2 * near + 1;
+    let sample = prediction + error * step;
+    let wrapped = if sample < -near {
+        sample + range * step
+    } else if sample > largest + near {
+        sample - range * step
+    } else {
+        sample
+    };
+    wrapped.clamp(0, largest)
 }
