@@ -22,6 +22,7 @@
 //!
 //! Source: `Lerc` in imagecodecs; "LERC - Limited Error Raster Compression" of Esri.
 
+mod blocks;
 mod pixels;
 
 use std::sync::Arc;

@@ -6,6 +6,8 @@ use zarr_plugin_kit::images::ImageShape;
 use zarr_spec::CodecError;
 use zarr_spec::codec::CodecResult;
 
+use crate::blocks;
+
 /// A number that the format can store.
 pub(crate) trait Pixel: Sample + PartialEq {
     /// Returns the numbers in bytes of native byte order.
@@ -82,6 +84,9 @@ pub(crate) fn decode<T: Pixel>(image: ImageShape, encoded: &[u8], room: &mut [u8
             found.data_type,
             T::DATA_TYPE
         )));
+    }
+    if blocks::decode(encoded, &found, room).is_some() {
+        return Ok(());
     }
     let mut pixels = vec![T::default(); room.len() / size_of::<T>()];
     decode_into(encoded, &mut pixels).map_err(CodecError::corrupt)?;

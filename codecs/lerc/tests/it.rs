@@ -187,3 +187,70 @@ fn what_is_not_supported_is_refused() {
         assert!(matches!(Lerc::new(level), Err(CodecError::InvalidConfiguration(_))));
     }
 }
+
+/// Returns images with all kinds of blocks: without differences, of zeros, with few and many bits, with few different
+/// numbers, and with numbers that are not packed.
+fn images(count: u32) -> Vec<Vec<i64>> {
+    let noise = |place: u32| i64::from(place.wrapping_mul(2_654_435_761) >> 7);
+    let kinds: [&dyn Fn(u32) -> i64; 7] = [
+        &|place| noise(place) % 50 + 40,
+        &|place| i64::from(place / 9 * 5),
+        &|place| noise(place) << 20,
+        &|place| noise(place) % 3 * 700,
+        &|place| i64::from(place % 7) - 3000,
+        &|place| if place > 30 { 0 } else { place.into() },
+        &|place| noise(place) % 20 * 17 + 100_000,
+    ];
+    kinds.iter().map(|kind| (0..count).map(*kind).collect()).collect()
+}
+
+/// The codec decodes blocks of integers itself, also if they are damaged but their checksum matches. Its results are
+/// those of the library.
+#[test]
+fn blocks_of_integers_decode_as_in_the_library() {
+    for (height, width) in [(8, 8), (9, 13), (33, 40), (3, 257)] {
+        for elements in images(height * width) {
+            for number in [INT16, UINT16, INT32, UINT32] {
+                let size = number.size();
+                let chunk: Vec<u8> = elements
+                    .iter()
+                    .flat_map(|element| {
+                        let bytes = element.to_le_bytes();
+                        native(&hex_of(&bytes[..size]), size, &ByteOrder::Little)
+                    })
+                    .collect();
+                let shape = [u64::from(height), width.into()];
+                let codec = created(Format::V3, NAME, "", (&shape, number)).unwrap();
+                check_lossless(&codec, &array(&shape, number), &chunk).unwrap();
+                let image = encode(&codec, &array(&shape, number), &chunk).unwrap();
+                for place in (46..image.len()).step_by(image.len() / 50 + 1) {
+                    let mut damaged = image.clone();
+                    damaged[place] ^= 1 << (place % 8);
+                    let checksum = lerc::checksum::fletcher32(&damaged[14..]);
+                    damaged[10..14].copy_from_slice(&checksum.to_le_bytes());
+                    let read = decoded(NAME, &damaged, "", (&shape, number)).ok();
+                    assert_eq!(read, by_library(&damaged, size), "{number:?} {place}");
+                }
+            }
+        }
+    }
+}
+
+fn hex_of(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns what the library decodes.
+fn by_library(image: &[u8], size: usize) -> Option<Vec<u8>> {
+    let data = lerc::decode(image).ok()?.data;
+    let bytes = match data {
+        lerc::SampleData::I16(pixels) => pixels.iter().flat_map(|pixel| pixel.to_ne_bytes()).collect(),
+        lerc::SampleData::U16(pixels) => pixels.iter().flat_map(|pixel| pixel.to_ne_bytes()).collect(),
+        lerc::SampleData::I32(pixels) => pixels.iter().flat_map(|pixel| pixel.to_ne_bytes()).collect(),
+        lerc::SampleData::U32(pixels) => {
+            pixels.iter().flat_map(|pixel| pixel.to_ne_bytes()).collect::<Vec<_>>()
+        }
+        _ => return None,
+    };
+    (bytes.len() % size == 0).then_some(bytes)
+}
