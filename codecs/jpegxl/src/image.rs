@@ -1,7 +1,11 @@
 //! Decoding an image in limited memory.
 
-use jxl_oxide::image::BitDepth;
-use jxl_oxide::{AllocTracker, InitializeResult, JxlImage, JxlThreadPool};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use jxl::api::{
+    Endianness, Event, ExtraChannel, JxlBasicInfo, JxlBitDepth, JxlDataFormat, JxlDecoder, JxlDecoderOptions,
+    JxlOutputBuffer, JxlPixelFormat, Orientation, ProfileLevel,
+};
 use zarr_spec::CodecError;
 use zarr_spec::codec::CodecResult;
 
@@ -25,118 +29,135 @@ impl Sample {
     }
 }
 
-/// The number of bytes that each call passes to the decoder until it knows the dimensions of the image.
-const PIECE: usize = 64;
+/// Samples that the frames of a small image may have: an encoder may store parts of the image in other frames.
+const SMALL: usize = 1 << 20;
 
-/// Memory that a decoder may use besides the buffers for samples, in bytes.
-const WORKING_MEMORY: usize = 32 << 20;
+/// Samples that a frame may have for each sample of the image.
+const PER_SAMPLE: usize = 4;
 
-/// Memory that a decoder may use for a sample, in bytes: it has several buffers of 32-bit numbers.
-const PER_SAMPLE: usize = 32;
-
-/// Reads an image whose header matches the chunk.
+/// Decodes an image whose header matches the chunk: the samples of all channels, pixel by pixel.
 ///
 /// # Errors
 ///
 /// [`CodecError::Corrupt`].
-pub(crate) fn opened(stream: &[u8], expected: &Expected) -> CodecResult<JxlImage> {
-    let memory = expected.count.saturating_mul(PER_SAMPLE).saturating_add(WORKING_MEMORY);
-    let builder = JxlImage::builder().pool(JxlThreadPool::none());
-    let mut unknown = builder.alloc_tracker(AllocTracker::with_limit(memory)).build_uninit();
-    // Bytes that the decoder did not consume are passed again, before the next piece.
-    let mut from = 0;
-    let mut end = 0;
-    let mut image = loop {
-        if end == stream.len() {
-            return Err(CodecError::corrupt("the image ends in its header"));
-        }
-        end = stream.len().min(end + PIECE);
-        from += unknown.feed_bytes(&stream[from..end]).map_err(CodecError::corrupt)?;
-        match unknown.try_init().map_err(CodecError::corrupt)? {
-            InitializeResult::NeedMoreData(more) => unknown = more,
-            InitializeResult::Initialized(image) => break image,
-        }
-    };
-    check(&image, expected)?;
-    while end < stream.len() && !image.is_loading_done() {
-        end = stream.len().min(end.saturating_add(1 << 16));
-        from += image.feed_bytes(&stream[from..end]).map_err(CodecError::corrupt)?;
-    }
-    if !image.is_loading_done() {
-        return Err(CodecError::corrupt("the image ends early"));
-    }
-    Ok(image)
+pub(crate) fn decode(stream: &[u8], expected: &Expected, room: &mut [u8]) -> CodecResult {
+    // The decoder checks its own results with assertions.
+    let run = AssertUnwindSafe(|| decode_or_panic(stream, expected, room));
+    catch_unwind(run).unwrap_or_else(|_| Err(CodecError::corrupt("the decoder failed")))
 }
 
-/// Compares the header with the chunk.
-fn check(image: &JxlImage, expected: &Expected) -> CodecResult {
-    let header = &image.image_header().metadata;
-    let colors = if header.grayscale() { 1 } else { 3 };
-    let samples = colors + header.ec_info.len();
-    expected.image.check(image.height() as usize, image.width() as usize, samples)?;
+fn decode_or_panic(mut stream: &[u8], expected: &Expected, room: &mut [u8]) -> CodecResult {
+    let mut decoder = JxlDecoder::new(options(expected));
+    let Event::BasicInfo = decoder.process(&mut stream, None, None).map_err(CodecError::corrupt)? else {
+        return Err(CodecError::corrupt("the image ends in its header"));
+    };
+    let format = format(&decoder, expected)?;
+    let sample_size = expected.sample.size();
+    let color_size = format.color_type.samples_per_pixel() * sample_size;
+    let others = format.extra_channel_format.iter().flatten().count();
+    decoder.set_pixel_format(format).map_err(CodecError::corrupt)?;
+    let height = expected.image.height as usize;
+    if others == 0 {
+        let row_size = room.len() / height;
+        return decode_frame(decoder, stream, &mut [JxlOutputBuffer::new(room, height, row_size)]);
+    }
+    let pixels = height * expected.image.width as usize;
+    let sizes = std::iter::once(color_size).chain(std::iter::repeat_n(sample_size, others));
+    let mut planes: Vec<Vec<u8>> = sizes.map(|size| vec![0; size * pixels]).collect();
+    let buffers = planes.iter_mut().map(|plane| {
+        let row_size = plane.len() / height;
+        JxlOutputBuffer::new(plane, height, row_size)
+    });
+    decode_frame(decoder, stream, &mut buffers.collect::<Vec<_>>())?;
+    interleave(&planes, pixels, room);
+    Ok(())
+}
+
+/// Returns the options of a decoder whose memory is limited in proportion to the chunk.
+fn options(expected: &Expected) -> JxlDecoderOptions {
+    let mut options = JxlDecoderOptions::default();
+    options.adjust_orientation = false;
+    // The decoder counts at least three samples of each pixel.
+    options.sample_limit = Some(expected.count.saturating_mul(4 * PER_SAMPLE).saturating_add(SMALL));
+    options.max_profile_level = ProfileLevel::Main10;
+    options
+}
+
+/// Compares the header with the chunk, and returns the format of the samples.
+fn format(decoder: &JxlDecoder, expected: &Expected) -> CodecResult<JxlPixelFormat> {
+    let unknown = || CodecError::corrupt("the image has no header");
+    let header = decoder.basic_info().ok_or_else(unknown)?;
+    let color_type = decoder.current_pixel_format().ok_or_else(unknown)?.color_type;
+    let channels = &header.extra_channels;
+    let (width, height) = header.size;
+    expected.image.check(height, width, color_type.samples_per_pixel() + channels.len())?;
+    check(header, expected)?;
+    let bit_depth = u8::try_from(header.bit_depth.bits_per_sample()).map_err(CodecError::corrupt)?;
+    let endianness = Endianness::native();
+    let format = match expected.sample {
+        Sample::U8 => JxlDataFormat::U8 { bit_depth },
+        Sample::U16 => JxlDataFormat::U16 { endianness, bit_depth },
+        Sample::F32 => JxlDataFormat::F32 { endianness },
+    };
+    let (color_type, others) = match (&**channels, color_type.add_alpha()) {
+        ([channel], Some(with_alpha)) if channel.ec_type == ExtraChannel::Alpha => (with_alpha, None),
+        _ => (color_type, Some(format)),
+    };
+    Ok(JxlPixelFormat {
+        color_type,
+        color_data_format: Some(format),
+        extra_channel_format: vec![others; channels.len()],
+    })
+}
+
+fn check(header: &JxlBasicInfo, expected: &Expected) -> CodecResult {
     if header.animation.is_some() {
         return Err(CodecError::corrupt("the image is an animation"));
     }
-    if header.orientation != 1 {
+    if header.orientation != Orientation::Identity {
         return Err(CodecError::corrupt("the image is rotated or mirrored"));
     }
-    let depths = header.ec_info.iter().map(|channel| channel.bit_depth).chain([header.bit_depth]);
-    for depth in depths {
-        let is_expected = match (expected.sample, depth) {
-            (Sample::U8, BitDepth::IntegerSample { bits_per_sample }) => bits_per_sample <= 8,
-            (Sample::U16, BitDepth::IntegerSample { bits_per_sample }) => (9..=16).contains(&bits_per_sample),
-            (Sample::F32, BitDepth::FloatSample { bits_per_sample, .. }) => bits_per_sample == 32,
-            _ => false,
-        };
-        // `rendered` scales all channels by the same number, so their depths must be equal.
-        if !is_expected || depth != header.bit_depth {
-            return Err(CodecError::corrupt(format!(
-                "samples are {depth:?}; expected {:?}",
-                expected.sample
-            )));
+    let is_expected = match (expected.sample, &header.bit_depth) {
+        (Sample::U8, JxlBitDepth::Int { bits_per_sample }) => *bits_per_sample <= 8,
+        (Sample::U16, JxlBitDepth::Int { bits_per_sample }) => (9..=16).contains(bits_per_sample),
+        (Sample::F32, JxlBitDepth::Float { bits_per_sample, .. }) => *bits_per_sample == 32,
+        _ => false,
+    };
+    match is_expected {
+        true => Ok(()),
+        false => {
+            let found = &header.bit_depth;
+            Err(CodecError::corrupt(format!("samples are {found:?}; expected {:?}", expected.sample)))
         }
     }
-    Ok(())
 }
 
-/// Writes the samples of all channels, pixel by pixel.
-///
-/// # Errors
-///
-/// [`CodecError::Corrupt`].
-pub(crate) fn rendered(image: &JxlImage, expected: &Expected, room: &mut [u8]) -> CodecResult {
-    let frame = image.render_frame(0).map_err(CodecError::corrupt)?.image_all_channels();
-    expected.image.check(frame.height(), frame.width(), frame.channels())?;
-    let samples = frame.buf();
-    if samples.len() != expected.count {
-        return Err(CodecError::corrupt("the image does not have the samples of the chunk"));
+/// Decodes the first frame that is shown.
+fn decode_frame(
+    mut decoder: JxlDecoder,
+    mut stream: &[u8],
+    buffers: &mut [JxlOutputBuffer<'_>],
+) -> CodecResult {
+    loop {
+        match decoder.process(&mut stream, Some(buffers), None).map_err(CodecError::corrupt)? {
+            Event::FrameHeader => {}
+            Event::FrameComplete { .. } => return Ok(()),
+            Event::BasicInfo | Event::Complete | Event::NeedMoreInput { .. } => {
+                return Err(CodecError::corrupt("the image ends early"));
+            }
+        }
     }
-    let largest = match image.image_header().metadata.bit_depth {
-        BitDepth::IntegerSample { bits_per_sample } => (1u32 << bits_per_sample.min(16)) - 1,
-        BitDepth::FloatSample { .. } => 1,
-    };
-    match expected.sample {
-        Sample::U8 => room.iter_mut().zip(samples).for_each(|(byte, sample)| {
-            *byte = u8::try_from(whole(*sample, largest)).unwrap_or(u8::MAX);
-        }),
-        Sample::U16 => room.chunks_exact_mut(2).zip(samples).for_each(|(bytes, sample)| {
-            let number = u16::try_from(whole(*sample, largest)).unwrap_or(u16::MAX);
-            bytes.copy_from_slice(&number.to_ne_bytes());
-        }),
-        Sample::F32 => room.chunks_exact_mut(4).zip(samples).for_each(|(bytes, sample)| {
-            bytes.copy_from_slice(&sample.to_ne_bytes());
-        }),
-    }
-    Ok(())
 }
 
-/// Converts a sample from 0 to 1 to the nearest integer up to `largest`.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "casts from floats saturate, and the largest integer has 16 bits"
-)]
-fn whole(sample: f32, largest: u32) -> u32 {
-    ((sample * largest as f32 + 0.5) as u32).min(largest)
+/// Writes the samples of each of the `count` pixels together.
+fn interleave(planes: &[Vec<u8>], count: usize, room: &mut [u8]) {
+    let pixel_size = room.len() / count;
+    let mut offset = 0;
+    for plane in planes {
+        let size = plane.len() / count;
+        for (pixel, samples) in room.chunks_exact_mut(pixel_size).zip(plane.chunks_exact(size)) {
+            pixel[offset..offset + size].copy_from_slice(samples);
+        }
+        offset += size;
+    }
 }

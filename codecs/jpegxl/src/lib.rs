@@ -41,7 +41,7 @@ use zarr_spec::{
     Representation, Size, Value,
 };
 
-use image::{Sample, opened, rendered};
+use image::Sample;
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -129,8 +129,8 @@ impl ArrayToBytesCodec for Jpegxl {
         let expected = self.expected(array)?;
         let image = encode::encoded(&expected, decoded)?;
         let mut again = vec![0; expected.count * expected.sample.size()];
-        let is_read = opened(&image, &expected).and_then(|image| rendered(&image, &expected, &mut again));
-        if is_read.is_err() || again != decoded {
+        let is_read = image::decode(&image, &expected, &mut again).is_ok();
+        if !is_read || again != decoded {
             return Err(CodecError::encode("the image does not preserve the samples"));
         }
         Ok(encoded.put(&image)?)
@@ -144,8 +144,7 @@ impl ArrayToBytesCodec for Jpegxl {
         let expected = self.expected(array)?;
         let size = expected.count * expected.sample.size();
         let room = &mut decoded.spare(size)?[..size];
-        let image = opened(encoded, &expected)?;
-        rendered(&image, &expected, room)?;
+        image::decode(encoded, &expected, room)?;
         decoded.advance(size);
         Ok(())
     }

@@ -2,9 +2,13 @@
 
 use zarr_codec_jpegxl::Jpegxl;
 use zarr_conformance::codecs::{check_damaged, check_lossless, created, decoded, encode};
+use zarr_conformance::suite::{CountingAllocator, highest};
 use zarr_conformance::types::{FLOAT32, FLOAT64, INT16, Number, UINT8, UINT16};
 use zarr_conformance::{array, hex, native};
 use zarr_spec::{ByteOrder, CodecError, Format};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const NAME: &str = "imagecodecs_jpegxl";
 
@@ -123,6 +127,19 @@ fn images_that_do_not_match_the_chunk_are_corrupt() {
     }
     let animation = decoded(NAME, &hex(ANIMATION), "", (&[4, 6], UINT8));
     assert!(matches!(animation, Err(CodecError::Corrupt(_))), "{animation:?}");
+}
+
+/// An image of at least 2^20 zeros that imagecodecs 2026.10.10 wrote.
+#[test]
+fn an_image_that_is_much_larger_than_the_chunk_takes_little_memory() {
+    let bombs = include_str!("../../../conformance/interop/tests/bombs.tsv");
+    let digits = bombs.lines().find_map(|row| row.strip_prefix("imagecodecs_jpegxl\t")).unwrap();
+    for number in [UINT8, UINT16, FLOAT32] {
+        let mut result = Ok(Vec::new());
+        let memory = highest(|| result = decoded(NAME, &hex(digits), "", (&[4, 6], number))).unwrap();
+        assert!(matches!(result, Err(CodecError::Corrupt(_))), "{result:?}");
+        assert!(memory < 2 << 20, "{memory}");
+    }
 }
 
 #[test]
