@@ -23,8 +23,9 @@ use crate::needs;
 use crate::pipeline::{Stages, StepError, part};
 use crate::stored::{StoredArray, is_too_large};
 
-/// Maximum number of bytes of one call that are in flight, or fetched but not decoded yet.
-const IN_FLIGHT: u64 = 32 << 20;
+/// Maximum number of bytes of one call that are in flight, or fetched but not decoded yet. Stores that answer after 30 ms
+/// or more need over a hundred chunks of 1 MiB, or eight shards, in flight.
+const IN_FLIGHT: u64 = 64 << 20;
 
 /// Maximum number of chunks and inner chunks of one batch, because jobs take memory.
 const BATCH: usize = 1 << 16;
