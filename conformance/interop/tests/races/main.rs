@@ -285,7 +285,7 @@ fn conditions_may_be_required_by_the_description_of_a_store() {
         refuses_partial_writes(&Hierarchy::open_location(&location, &context()).unwrap());
     }
     let careless = Hierarchy::open_location(&store("warn"), &context()).unwrap();
-    careless.array("/a").unwrap().write_values(&Selection::from(1..2), &[1_u64]).unwrap();
+    careless.array("/a").unwrap().write_values(Selection::from(1..2), &[1_u64]).unwrap();
     let error = Hierarchy::open_location(&store("yes"), &context()).unwrap_err().to_string();
     assert!(error.contains(r#"`conditional` is "yes"; expected "require" or "warn""#), "{error}");
 }
@@ -320,7 +320,7 @@ fn required_conditions_refuse_a_store_without_locks() {
     let careless = Hierarchy::open(store, &context()).unwrap();
     assert_eq!(careless.warnings(), []);
     for _ in 0..2 {
-        careless.array("/a").unwrap().write_values(&Selection::from(1..2), &[1_u64]).unwrap();
+        careless.array("/a").unwrap().write_values(Selection::from(1..2), &[1_u64]).unwrap();
     }
     let warnings: Vec<String> = careless.warnings().iter().map(ToString::to_string).collect();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
