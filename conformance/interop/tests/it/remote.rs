@@ -19,7 +19,7 @@ const IN_FLIGHT: usize = 32;
 const HINTS: ReadHints = ReadHints::new(IN_FLIGHT, 0);
 
 /// Maximum number of bytes that a read has in flight.
-const BUDGET: usize = 32 << 20;
+const BUDGET: usize = 64 << 20;
 
 /// One array, opened in a near store, and in a far store that wraps the near one.
 struct Twice {
@@ -112,10 +112,10 @@ fn one_thread_has_the_same_number_of_requests_in_flight() {
 
 #[test]
 fn the_number_of_bytes_in_flight_is_bounded() {
-    // 48 chunks of 2 MiB: more than twice the budget.
-    let twice = Twice::new(&[48, 1 << 20], &[1, 1 << 20], &bytes()).filled();
+    // 72 chunks of 2 MiB: more than twice the budget.
+    let twice = Twice::new(&[72, 1 << 20], &[1, 1 << 20], &bytes()).filled();
     let trips = twice.read(&Selection::All);
-    assert_eq!((trips.batches, trips.begun), (vec![48], 48));
+    assert_eq!((trips.batches, trips.begun), (vec![72], 72));
     assert_eq!(trips.bytes, BUDGET, "the budget is used completely");
 }
 
