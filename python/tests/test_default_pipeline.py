@@ -40,9 +40,15 @@ REFUSED_V3: dict[str, str] = {
     # The shape of the chunk is in the configuration, and the codec is created without the chunk.
     "numcodecs.imagecodecs_delta": "the chunk has shape",
     "numcodecs.imagecodecs_floatpred": "the chunk has shape",
+    # Without the data type of the chunk, elements have one byte, and images need their size.
+    "imagecodecs_aec": "without their size, all chunks have 1 bytes",
+    "numcodecs.imagecodecs_aec": "without their size, all chunks have 1 bytes",
     # It passes encoded chunks to numcodecs without their data types and shapes.
     "numcodecs.pcodec": "converts elements, not bytes",
     "numcodecs.zfpy": "converts elements, not bytes",
+    # It has its codec for texts.
+    "zarrs.vlen": "must be `VLenUTF8Codec`",
+    "zarrs.vlen_v2": "must be `VLenUTF8Codec`",
     # It does not have these data types.
     "optional": "expected data type `zarrs.optional`",
     "zarrs.optional": "expected data type `zarrs.optional`",
@@ -51,6 +57,7 @@ REFUSED_V3: dict[str, str] = {
 REFUSED_V2: dict[str, str] = {
     # Encoded chunks have no data type and no shape, see `IMAGES` in `_lazy.py`.
     "grib": "converts elements, not bytes",
+    "gribberish": "converts elements, not bytes",
     "gribscan.rawgrib": "converts elements, not bytes",
     "imagecodecs_jpegxl": "converts elements, not bytes",
     "imagecodecs_lerc": "converts elements, not bytes",
@@ -61,8 +68,11 @@ REFUSED_V2: dict[str, str] = {
     # The shape of the chunk is in the configuration, and the codec is created without the chunk.
     "imagecodecs_delta": "the chunk has shape",
     "imagecodecs_floatpred": "the chunk has shape",
-    # zarr-python has codecs with these names for its types of text and objects.
+    # The size of the chunk is not known, see `REFUSED_V3`.
+    "imagecodecs_aec": "without their size, all chunks have 1 bytes",
+    # zarr-python has codecs with these names for its types of text and objects, or requires its own for them.
     "categorize": "requires the numcodecs.VLenUTF8 codec",
+    "fill_hdf_strings": "requires the numcodecs.VLenUTF8 codec",
     "json2": "'zarr-kit.json' not understood",
     "msgpack2": "'zarr-kit.json' not understood",
     "vlen-array": "is not recognized|not understood",
@@ -96,11 +106,13 @@ def _as_v3(name: str, document: dict[str, Any]) -> dict[str, Any]:
 
 def data_types(example: dict[str, Any]) -> list[Any]:
     """Return some data types of an example: those that it names, that of its configuration, or two others."""
+    if example["data_types"]:
+        return list(example["data_types"][:2])
     document = example["document"]
     configuration = document.get("configuration") or document
     own = configuration.get("decode_dtype") or configuration.get("dtype")
     named = [] if own is None or own == "|O" else [np.dtype(own).name]
-    return example["data_types"][:2] or named or ["uint8", "float32"]
+    return named or ["uint8", "float32"]
 
 
 def elements(data_type: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
