@@ -123,7 +123,10 @@ fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Cod
 fn element_size(creation: &Creation<'_>) -> CodecResult<u32> {
     match creation.parse::<ShuffleConfiguration>()?.elementsize {
         0 => {
-            creation.reading.tolerate("`elementsize` is 0; it is read as 1, which does not change bytes")?;
+            creation.reading.tolerate(
+                "`elementsize` is 0; it is read as 1, which does not change bytes. If netCDF-C wrote the array, its \
+                 elements are wrong: that program means the size of the data type",
+            )?;
             Ok(1)
         }
         size => Ok(size),

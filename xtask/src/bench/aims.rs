@@ -89,6 +89,7 @@ const BEYOND_OUTPUT: u64 = 64 << 20;
 
 /// The memory that chunks in flight from a remote store may also take.
 const CHUNKS_IN_FLIGHT: u64 = 64 << 20;
+
 /// The maximum memory of a copy with a limit of 256 MiB, in bytes.
 const COPY: u64 = (256 + 64) << 20;
 /// The maximum factor of the time for ten times the number of chunks or nodes.
