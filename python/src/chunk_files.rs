@@ -224,22 +224,19 @@ impl Chunks<'_> {
             let is_put = part.put(view, elements.bytes_mut(), self.shape);
             is_put.then(|| self.array.encode_chunk(&index, elements.bytes())).transpose()
         };
-        let encoded = match view.contiguous(&part.place) {
-            Some(elements) if is_whole => Some(self.array.encode_chunk(&index, elements)?),
-            _ if is_whole => {
-                let encode = |elements: &[u8]| self.array.encode_chunk(&index, elements);
-                part.with_gathered(view, encode).transpose()?
-            }
+        let store = |value: Option<&[u8]>| match value {
+            Some(value) => files.set(&part.key, value.into()),
+            None => files.erase(&part.key),
+        };
+        let encode = |elements: &[u8]| self.array.encode_chunk_with(&index, elements, store);
+        let stored = match view.contiguous(&part.place) {
+            Some(elements) if is_whole => Some(encode(elements)?),
+            _ if is_whole => part.with_gathered(view, encode).transpose()?,
             // A shard also contains elements outside of the array, which a later resize makes visible again.
-            _ if part.is_complete && !self.is_sharded => changed(None)?,
+            _ if part.is_complete && !self.is_sharded => changed(None)?.map(|value| store(value.as_deref())),
             _ => return change_chunk(files, &part.key, changed),
         };
-        let stored = match encoded {
-            Some(Some(value)) => files.set(&part.key, value.as_slice().into()),
-            Some(None) => files.erase(&part.key),
-            None => return Ok(false),
-        };
-        Ok(stored.is_ok())
+        Ok(stored.is_some_and(|stored| stored.is_ok()))
     }
 }
 

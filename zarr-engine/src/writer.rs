@@ -59,14 +59,16 @@ impl StoredArray {
         }
     }
 
-    /// Returns the value of a whole chunk of this shape, given all its elements; `None` if it should not be stored.
-    pub(crate) fn encode_value(
+    /// Calls `use_value` with the value of a whole chunk of this shape, given all its elements; with `None` if the value
+    /// should not be stored.
+    pub(crate) fn encode_value<R>(
         &self,
         index: &[u64],
         shape: &[u64],
         whole: &ElementSelection,
         source: Source<'_>,
-    ) -> Result<Option<Vec<u8>>, Error> {
+        mut use_value: impl FnMut(Option<&[u8]>) -> R,
+    ) -> Result<R, Error> {
         let plan = whole_plan(shape, whole)?;
         let piece = plan.piece(0)?;
         let strides = whole.strides(shape.len())?;
@@ -79,7 +81,7 @@ impl StoredArray {
         self.with_memory(
             job.needing(),
             |allowance| self.need_of_writing(&job, allowance),
-            |scratch, _| Ok(self.encoded_value(&job, None, &PreEncoded::new(), scratch)?.map(<[u8]>::to_vec)),
+            |scratch, _| Ok(use_value(self.encoded_value(&job, None, &PreEncoded::new(), scratch)?)),
         )
     }
 

@@ -30,11 +30,26 @@ impl Array {
     /// If the grid does not have this chunk, `elements` does not have the size of the chunk, or they cannot be encoded;
     /// [`Error::NotSupported`] if a codec only decodes, or if the data type is a fallback that must not be written.
     pub fn encode_chunk(&self, index: &[u64], elements: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        self.encode_chunk_with(index, elements, |value| value.map(<[u8]>::to_vec))
+    }
+
+    /// Encodes a chunk like [`Array::encode_chunk`], and returns the result of `use_value`. The value that it receives is
+    /// in memory of the engine, so that it is not copied.
+    ///
+    /// # Errors
+    ///
+    /// See [`Array::encode_chunk`].
+    pub fn encode_chunk_with<R>(
+        &self,
+        index: &[u64],
+        elements: &[u8],
+        use_value: impl FnMut(Option<&[u8]>) -> R,
+    ) -> Result<R, Error> {
         self.stored.check_fallback()?;
         self.stored.check_encodes("written")?;
         let chunk = self.stored.chunk(index)?;
         let count = chunk.element_count().ok_or(OutOfMemory { size: usize::MAX })?;
         let source = self.checked_source(elements, count)?;
-        self.stored.encode_value(index, &chunk.shape, &whole_chunk(&chunk.shape)?, source)
+        self.stored.encode_value(index, &chunk.shape, &whole_chunk(&chunk.shape)?, source, use_value)
     }
 }
