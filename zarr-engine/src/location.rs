@@ -97,7 +97,8 @@ fn unescaped(text: &str) -> Option<String> {
 }
 
 fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, Error> {
-    let parsed = zarr_json::parse(text.as_bytes(), &ParseOptions::default()).map_err(wrong)?;
+    let parsed = zarr_json::parse(text.as_bytes(), &ParseOptions::default())
+        .map_err(|error| wrong(format!("not valid JSON: {error}{}", example(registry, text))))?;
     if let Some(remark) = parsed.remarks.first() {
         return Err(wrong(remark));
     }
@@ -107,6 +108,17 @@ fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, E
     let store = open_described(registry, &description)?;
     check_reach(registry, &description, &*store).map_err(wrong)?;
     Ok(if are_conditions_required { Arc::new(RequiringConditions(store)) } else { store })
+}
+
+/// Returns the end of a message about a description that is not valid JSON: an example of the store whose name comes
+/// first in it, or else of the store for paths.
+fn example(registry: &Registry, text: &str) -> String {
+    let with_examples = || registry.stores().iter().filter(|plugin| !plugin.about.examples.is_empty());
+    let place = |plugin: &&StorePlugin| text.find(&format!("\"{}\"", plugin.name));
+    let named = with_examples().filter(|plugin| place(plugin).is_some()).min_by_key(place);
+    let plugin = named.or_else(|| with_examples().find(|plugin| plugin.schemes.contains(&"")));
+    let example = plugin.and_then(|plugin| plugin.about.examples.first());
+    example.map_or_else(String::new, |example| format!("; a correct example is {}", example.document))
 }
 
 /// Checks that each store that wraps a store with a cache of decoded chunks passes this cache on.
@@ -261,6 +273,7 @@ fn refused_file(registry: &Registry, path: &Path) -> Option<String> {
 mod tests {
     use std::fs;
 
+    use zarr_spec::Example;
     use zarr_spec::host::registry::{CatalogueEntry, ExtensionPoint};
     use zarr_spec::store::{StoreError, StorePlugin};
 
@@ -312,6 +325,28 @@ mod tests {
             assert!(nested.contains("store `nothing` is unknown; expected one of `files`"), "{nested}");
         }
         assert!(message(r#"{"type":"files","store":"x"}"#).contains("`type` is missing"));
+    }
+
+    #[test]
+    fn errors_for_broken_json_name_the_place_and_show_an_example() {
+        const FOLDERS: &[Example] = &[Example::v3(r#"{"type": "folders", "path": "a"}"#)];
+        const ARCHIVES: &[Example] = &[Example::v3(r#"{"type": "zip", "path": "data.zip"}"#)];
+        let mut registry = registry();
+        for plugin in [
+            StorePlugin::new("folders", &["folders"], &refuse).about("Stores values in files.", FOLDERS),
+            StorePlugin::new("zip", &["zip"], &refuse).about("Stores values in archives.", ARCHIVES),
+        ] {
+            registry.register_store(plugin).unwrap();
+        }
+        let message = |location: &str| open_store(&registry, location).unwrap_err().to_string();
+        assert_eq!(
+            message(r#"{"type": "zip", "#),
+            "description of a store: not valid JSON: line 1, column 17: unexpected end, expected a member name \
+             in double quotes; a correct example is {\"type\": \"zip\", \"path\": \"data.zip\"}"
+        );
+        assert!(message(r#"{"type": "folders", "store": {"type": "zip"}"#).ends_with(r#""path": "a"}"#));
+        // The store for paths does not have an example here.
+        assert!(message("{'type': 'zip'}").contains("not valid JSON: line 1, column 2: "));
     }
 
     #[test]

@@ -2,19 +2,26 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
-/// Builds the program with all features, if needed, and returns its path. The tests of `zarrctl` run the
-/// program at the same path and may be built with all features too. With `--workspace`, dependencies have the
-/// features that they have in the tests, so that compiled crates are used again.
+/// Builds the program with all features, if needed, and returns its path. A process builds it once.
+///
+/// The tests of `zarrctl` run the program at the same path and may be built with all features too. With `--workspace`,
+/// dependencies have the features that they have in the tests, so that compiled crates are used again.
 ///
 /// # Panics
 ///
 /// If the build fails.
 #[must_use]
-#[expect(clippy::unwrap_used, reason = "a panic must fail the test")]
 pub fn zarrctl() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(build).clone()
+}
+
+#[expect(clippy::unwrap_used, reason = "a panic must fail the test")]
+fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--workspace", "--exclude", "zarr-peers-zarrs"]);

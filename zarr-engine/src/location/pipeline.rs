@@ -176,10 +176,17 @@ fn resolved(registry: &Registry, location: &str) -> Result<String, Error> {
             continue;
         };
         let removed = if parts.len() > 1 { parts.pop() } else { None };
+        let is_base = parts.len() == 1;
         let (Some(_), Some(outer)) = (removed, parts.last_mut()) else {
-            return Err(Invalid::new(format!("`{location}`: `..` has no step to remove")).into());
+            return Err(Invalid::new(format!("`{location}`: `..` does not have a step to remove")).into());
         };
-        *outer = relative(outer, path.strip_prefix(':').unwrap_or_default());
+        let path = path.strip_prefix(':').unwrap_or_default();
+        // Paths of steps and URLs are percent-encoded, local paths are not.
+        *outer = if is_base && !outer.contains("://") {
+            relative(outer, &unescaped(path).ok_or_else(|| bad_escape(step))?)
+        } else {
+            relative(outer, path)
+        };
     }
     Ok(parts.join("|"))
 }
@@ -329,7 +336,16 @@ mod tests {
         assert_eq!(resolved("gs://b/a/c.zip|zip:d|..:/e.zip|zip:f").unwrap(), "gs://b/e.zip|zip:f");
         assert_eq!(resolved("a.zip|zip:b/c.zip|zip:d|..:e.zip").unwrap(), "a.zip|zip:b/e.zip");
         assert_eq!(resolved("a.zip|zip:b/c.zip|zip:d|..:/e.zip").unwrap(), "a.zip|zip:e.zip");
-        assert!(resolved("a.zip|..:b").unwrap_err().contains("no step to remove"));
+        assert!(resolved("a.zip|..:b").unwrap_err().contains("does not have a step to remove"));
+        // Inside of the outer archive, the path is relative to the folder of the inner one.
+        let inside = "o.zip|zip:d/i.zip|zip:|..:in%20a%20folder/a.zarr/";
+        assert_eq!(resolved(inside).unwrap(), "o.zip|zip:d/in%20a%20folder/a.zarr/");
+        // One step less leads to the folder of the outer one, whose path does not have escapes.
+        for (outer, escaped) in [("d/o.zip", "d/a b%20c"), ("zip:d/o.zip", "zip:d/a b%20c")] {
+            assert_eq!(resolved(&format!("{outer}|zip:i.zip|..:a%20b%2520c")).unwrap(), escaped);
+        }
+        assert_eq!(resolved("file:///d/o.zip|zip:|..:a%20b").unwrap(), "file:///d/a%20b");
+        assert!(resolved("o.zip|zip:|..:%zz").unwrap_err().contains("two hexadecimal digits"));
         assert!(resolved(&format!("a{}", "|zip:".repeat(17))).unwrap_err().contains("more than 16 steps"));
     }
 

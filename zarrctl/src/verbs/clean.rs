@@ -25,7 +25,7 @@ const SHOWN: usize = 3;
 
 pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
     let location = open_store(context()?.registry(), &arguments.store)?.location();
-    if !location.starts_with("file:") {
+    if !is_folder(&location) {
         return Err(Failure::fault(format!(
             "`{location}` is not a local folder; `clean` works only on local folders"
         )));
@@ -121,9 +121,15 @@ fn temporary(store: &FilesystemStore) -> Result<Vec<Found>, Failure> {
     Ok(found.iter().map(|found| Found::file(&found.path, found.size, found.age)).collect())
 }
 
+/// Returns whether a location of a store is a local folder. The location of a pipeline may also begin with `file:`; names
+/// do not contain `|`, which is escaped in URLs.
+fn is_folder(location: &str) -> bool {
+    location.starts_with("file:") && !location.contains('|')
+}
+
 /// Describes the temporary files of interrupted writes in a local folder; nothing for other locations.
 pub(crate) fn temporary_files(location: &str) -> Result<Vec<String>, Failure> {
-    if !location.starts_with("file:") {
+    if !is_folder(location) {
         return Ok(Vec::new());
     }
     let store = FilesystemStore::open_url(location)?;

@@ -32,6 +32,7 @@ mod ledger_draft;
 mod ledger_v2;
 mod ledger_v3;
 mod listings;
+mod location_spellings;
 mod lying_grids;
 mod memory;
 mod mixed;
