@@ -28,7 +28,7 @@ extern "C" {
  * contains it. */
 #define ZARR_ABI_MAJOR 2
 /* The minor version changes when something is added. */
-#define ZARR_ABI_MINOR 3
+#define ZARR_ABI_MINOR 4
 /* Status: the call succeeded. */
 #define ZARR_OK 0
 /* Status: the configuration or the request is invalid. */
@@ -61,6 +61,9 @@ extern "C" {
 #define ZARR_IO_TIMED_OUT 18
 /* Status: input or output failed because the server or the device cannot be reached. */
 #define ZARR_IO_UNREACHABLE 19
+/* Status, since 2.4: the stored value is damaged: the store found another checksum or size than it recorded.
+ * Other values may be intact. */
+#define ZARR_IO_DAMAGED 20
 /* Kind of item: a codec, with a zarr_codec_vtable. */
 #define ZARR_CODEC 1
 /* Kind of item: a data type, with a zarr_data_type_vtable. */

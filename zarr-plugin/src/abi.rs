@@ -48,7 +48,7 @@ abi_numbers! {
     /// The major version changes when an existing part of the ABI changes. The name of the exported symbol contains it.
     ABI_MAJOR: u16 = 2;
     /// The minor version changes when something is added.
-    ABI_MINOR: u16 = 3;
+    ABI_MINOR: u16 = 4;
 
     /// Status: the call succeeded.
     OK: i32 = 0;
@@ -82,6 +82,9 @@ abi_numbers! {
     IO_TIMED_OUT: i32 = 18;
     /// Status: input or output failed because the server or the device cannot be reached.
     IO_UNREACHABLE: i32 = 19;
+    /// Status, since 2.4: the stored value is damaged: the store found another checksum or size than it recorded. Other
+    /// values may be intact.
+    IO_DAMAGED: i32 = 20;
 
     /// Kind of item: a codec, with a zarr_codec_vtable.
     CODEC: u32 = 1;

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 use std::thread;
 
@@ -12,7 +13,7 @@ use zarr_kit::loaded::Loader;
 use zarr_kit::spec::Key;
 use zarr_kit::spec::host::registry::Table;
 use zarr_kit::spec::plugin::PluginKind;
-use zarr_kit::spec::store::get_value;
+use zarr_kit::spec::store::{IoKind, StoreError, get_value};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, json, open_store};
 
 // The library is also linked, so that the same plugins exist linked and loaded.
@@ -124,6 +125,27 @@ fn chunks_go_through_a_loaded_transformer_in_a_loaded_grid() {
     array.resize_at(&[5], &[4]).unwrap();
     assert_eq!(array.read(&Selection::All).unwrap().bytes(), [3, 4, 5, 6]);
     assert_eq!([value("data/x/c1"), value("data/x/c0")], [None, stored[1].clone()]);
+}
+
+/// The archive records a checksum, so a changed byte is damage of the stored data, and not a fault of the device.
+#[test]
+fn a_loaded_store_reports_damaged_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zip");
+    let location = path.to_str().unwrap();
+    let registry = loaded();
+    let a = Key::new("a").unwrap();
+    let store = open_store(&registry, location).unwrap();
+    store.set(&a, b"some bytes".into()).unwrap();
+    store.commit().unwrap();
+    drop(store);
+    let mut archive = fs::read(&path).unwrap();
+    let value = archive.windows(10).position(|bytes| bytes == b"some bytes").unwrap();
+    archive[value] ^= 1;
+    fs::write(&path, archive).unwrap();
+    let error = get_value(&*open_store(&registry, location).unwrap(), &a, 100).unwrap_err();
+    assert!(matches!(error, StoreError::Io { kind: IoKind::Damaged, .. }), "{error:?}");
+    assert!(error.to_string().contains("CRC-32"), "{error}");
 }
 
 /// A linked store can wrap a loaded one and vice versa, and names with a number (`r16`) find their data type.

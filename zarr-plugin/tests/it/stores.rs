@@ -136,6 +136,7 @@ fn the_status_of_a_store_determines_the_kind_of_error() {
         ("ZARR_IO_THROTTLED", IoKind::Throttled),
         ("ZARR_IO_TIMED_OUT", IoKind::TimedOut),
         ("ZARR_IO_UNREACHABLE", IoKind::Unreachable),
+        ("ZARR_IO_DAMAGED", IoKind::Damaged),
         // Statuses of later versions.
         ("31", IoKind::Other),
         ("32", IoKind::Other),

@@ -66,7 +66,7 @@ pub enum IoKind {
     /// The server or the device cannot be reached.
     Unreachable,
     /// The stored value is damaged: the store found another checksum or size than it recorded. Other values may be
-    /// intact. Loaded plugins cannot report it.
+    /// intact.
     Damaged,
     /// Any other failure.
     #[default]
