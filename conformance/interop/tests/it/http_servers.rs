@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 
 use zarr_interop::nginx::{Nginx, nginx};
 use zarr_interop::zarrctl;
@@ -165,4 +167,70 @@ fn bytes_with_a_content_encoding_are_an_error() {
     let (is_done, text) = said(&["info", &format!("{}/encoded/v3.zarr", nginx.url())]);
     assert!(!is_done && text.contains(&nginx.host()) && text.contains("zarr.json"), "{text}");
     assert!(text.contains("content encoding `gzip`"), "{text}");
+}
+
+/// The number of elements of the large array, in one shard of 20 MB.
+const MANY: u64 = 5_000_000;
+
+/// The number of elements of an inner chunk of 200 kB.
+const INNER: u64 = 50_000;
+
+/// Reads a part of one inner chunk of the large array.
+fn check_inner_chunk(location: &str) {
+    let array = open(location).unwrap().array("/large").unwrap();
+    let wanted = 40 * INNER + 7..40 * INNER + 10;
+    let expected: Vec<u32> = wanted.clone().map(|element| u32::try_from(element).unwrap()).collect();
+    assert_eq!(array.read_values::<u32>(wanted).unwrap(), expected, "{location}");
+}
+
+/// Returns the status and the number of sent bytes of each request for the shard below a path. nginx writes its log
+/// after the answers, so this function waits for one that sends at least `size` bytes.
+fn shards(nginx: &Nginx, path: &str, size: u64) -> Vec<(u16, u64)> {
+    for _ in 0..100 {
+        let requests = logged(nginx, path);
+        if requests.iter().any(|(_, sent)| *sent >= size) {
+            return requests;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    panic!("{}", nginx.log());
+}
+
+fn logged(nginx: &Nginx, path: &str) -> Vec<(u16, u64)> {
+    let log = nginx.log();
+    let of_shard = log.lines().filter(|line| line.ends_with(&format!(" {path}large.zarr/large/c/0")));
+    let number = |line: &str| -> Option<(u16, u64)> {
+        let (status, rest) = line.split_once(" \"")?;
+        let (_, sent) = rest.split_once("\" ")?;
+        Some((status.parse().ok()?, sent.split(' ').next()?.parse().ok()?))
+    };
+    of_shard.map(|line| number(line).unwrap()).collect()
+}
+
+/// A server with ranges sends the index of a shard and one inner chunk. A server without ranges sends the shard from its
+/// start, and the elements are the same.
+#[test]
+fn an_inner_chunk_of_a_large_shard_is_read_by_ranges() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(nginx) = nginx(folder.path()) else { return };
+    let context = Context::linked().unwrap();
+    let path = folder.path().join("large.zarr");
+    let store = open_store(context.registry(), path.to_str().unwrap()).unwrap();
+    let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
+    let builder = ArrayBuilder::new([MANY], "uint32").shards([MANY]).chunks([INNER]).uncompressed();
+    let elements: Vec<u32> = (0..5_000_000).collect();
+    hierarchy.create_array("/large", &builder).unwrap().write_values(.., &elements).unwrap();
+    assert!(fs::metadata(path.join("large/c/0")).unwrap().len() > 20_000_000);
+
+    check_inner_chunk(&format!("{}/plain/large.zarr", nginx.url()));
+    let requests = shards(&nginx, "/plain/", 4 * INNER);
+    assert!(requests.iter().all(|(status, _)| *status == 206) && requests.len() <= 2, "{requests:?}");
+    let sent: u64 = requests.iter().map(|(_, bytes)| bytes).sum();
+    assert!((4 * INNER..2 * 4 * INNER).contains(&sent), "{requests:?}");
+
+    check_inner_chunk(&format!("{}/whole/large.zarr", nginx.url()));
+    let requests = shards(&nginx, "/whole/", 20_000_000);
+    assert!(requests.iter().all(|(status, _)| *status == 200) && !requests.is_empty(), "{requests:?}");
+    // The index is at the end of the shard.
+    assert!(requests.iter().any(|(_, bytes)| *bytes > 20_000_000), "{requests:?}");
 }
