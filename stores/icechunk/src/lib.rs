@@ -16,9 +16,10 @@
 //! encoding that it has. Chunks may be written before the document of their array, but a commit needs it. Erasing the
 //! document of a node erases its chunks and the nodes below it.
 //!
-//! **Virtual chunks** are in files, in buckets of S3 or on HTTP servers outside of the repository. They are read only if
-//! their container is below a location that the caller allows. The repository names the endpoint of a bucket, so the
-//! credentials of the environment are sent only to AWS and to the endpoint in `AWS_ENDPOINT_URL`.
+//! **Virtual chunks** are in files, on HTTP servers, or in buckets of S3, Google Cloud Storage and Azure, outside of the
+//! repository. They are read only if their container is below a location that the caller allows. The repository names the
+//! server of a bucket, so the credentials of the environment are sent only to the service itself and to the endpoint in the
+//! environment, and those of Azure only for the account in the environment.
 //!
 //! Opened as `icechunk:PATH`, as the step `PATH|icechunk:@branch.NAME/` of a URL pipeline, with `@tag.NAME` or the `@ID`
 //! of a snapshot instead, or as `{"type": "icechunk", "path": "data.icechunk"}`. A URL instead of PATH, such as
@@ -38,6 +39,7 @@ mod batch;
 mod documents;
 mod failure;
 mod names;
+mod permission;
 mod place;
 mod reading;
 mod repository;

@@ -1,20 +1,18 @@
 //! Opens and creates repositories.
 
-use std::collections::HashMap;
 use std::num::{NonZeroU16, NonZeroU64};
 use std::sync::Arc;
 
-use icechunk::config::{Credentials, S3Credentials};
+use icechunk::RepositoryConfig;
 use icechunk::repository::{Repository, RepositoryErrorKind};
 use icechunk::session::Session;
 use icechunk::storage::{ConcurrencySettings, Settings};
-use icechunk::virtual_chunks::VirtualChunkContainer;
-use icechunk::{ObjectStoreConfig, RepositoryConfig};
 use tokio::sync::RwLock;
 use zarr_spec::Invalid;
 use zarr_spec::store::{StoreError, StoreResult};
 
 use crate::failure;
+use crate::permission::permissions;
 use crate::place::Place;
 use crate::version::Version;
 
@@ -39,7 +37,7 @@ impl Place {
             Err(RepositoryErrorKind::RepositoryDoesntExist) => return Ok(None),
             Err(kind) => return Err(failure::repository("opening", &self.shown(), &kind)),
         };
-        let permissions = permissions(&repository, allowed);
+        let permissions = permissions(repository.config(), allowed)?;
         if !permissions.is_empty() {
             let reopened = repository.reopen(None, Some(permissions)).await;
             repository =
@@ -96,63 +94,4 @@ fn settings() -> RepositoryConfig {
     };
     let storage = Settings { concurrency: Some(concurrency), ..Settings::default() };
     RepositoryConfig { storage: Some(storage), ..RepositoryConfig::default() }
-}
-
-/// Returns the containers of virtual chunks that are below one of the allowed locations, with the credentials to read
-/// them.
-fn permissions(repository: &Repository, allowed: &[String]) -> HashMap<String, Option<Credentials>> {
-    let is_allowed = |container: &&VirtualChunkContainer| {
-        allowed.iter().any(|allowed| {
-            let rest = container.url_prefix().strip_prefix(allowed.trim_end_matches('/'));
-            rest.is_some_and(|rest| rest.starts_with('/'))
-        })
-    };
-    let endpoint = std::env::var("AWS_ENDPOINT_URL").ok();
-    let permitted = repository.config().virtual_chunk_containers().filter(is_allowed);
-    let permission = |container: &VirtualChunkContainer| {
-        (container.url_prefix().to_owned(), credentials(container, endpoint.as_deref()))
-    };
-    permitted.map(permission).collect()
-}
-
-/// Returns the credentials for a bucket. The repository chooses the server of a container, so the credentials of the
-/// environment are sent only to AWS and to the endpoint of the environment. Other servers get anonymous requests.
-fn credentials(container: &VirtualChunkContainer, endpoint: Option<&str>) -> Option<Credentials> {
-    let options = match &container.store {
-        ObjectStoreConfig::S3(options)
-        | ObjectStoreConfig::S3Compatible(options)
-        | ObjectStoreConfig::Tigris(options) => options,
-        _ => return None,
-    };
-    let is_known = options.endpoint_url.as_deref().is_none_or(|chosen| {
-        endpoint.is_some_and(|known| known.trim_end_matches('/') == chosen.trim_end_matches('/'))
-    });
-    let is_anonymous = options.anonymous || !is_known;
-    Some(Credentials::S3(if is_anonymous { S3Credentials::Anonymous } else { S3Credentials::FromEnv }))
-}
-
-#[cfg(test)]
-mod tests {
-    use icechunk::config::S3Options;
-
-    use super::*;
-
-    #[test]
-    fn credentials_are_sent_only_to_servers_that_the_environment_chooses() {
-        let is_sent = |options: S3Options, endpoint: Option<&str>| {
-            let store = ObjectStoreConfig::S3Compatible(options);
-            let container = VirtualChunkContainer::new("s3://bucket/a/".to_owned(), store).unwrap();
-            match credentials(&container, endpoint) {
-                Some(Credentials::S3(S3Credentials::FromEnv)) => true,
-                Some(Credentials::S3(S3Credentials::Anonymous)) => false,
-                other => panic!("{other:?}"),
-            }
-        };
-        let options = S3Options::default;
-        let at = |endpoint: &str| options().with_endpoint_url(endpoint);
-        assert!(is_sent(options(), None) && is_sent(options(), Some("https://mine")));
-        assert!(is_sent(at("https://mine/"), Some("https://mine")));
-        assert!(!is_sent(at("https://other"), Some("https://mine")) && !is_sent(at("https://other"), None));
-        assert!(!is_sent(options().with_anonymous(true), None));
-    }
 }

@@ -4,6 +4,8 @@
     repository.py change PATH           commits element 0 of `/a` as -1, and element 0 of the branch `dev` as -2
     repository.py virtual PATH FOLDER   commits an array `/v` whose chunk is a virtual one in FOLDER/data.bin
     repository.py virtual-s3 PATH URL   the same with a virtual chunk in s3://bench/virtual/data.bin on the server URL
+    repository.py virtual-gs PATH [URL] the same in gs://bench/virtual/data.bin
+    repository.py virtual-az PATH ACCOUNT [ENDPOINT]   the same in az://bench/virtual/data.bin
     repository.py read PATH VERSION     prints the elements of all arrays, and the messages of the commits, as JSON
 
 `/a` has 4 elements of `int16` in chunks of 2. VERSION is `branch.NAME` or `tag.NAME`. `write` prints the id of the first
@@ -83,6 +85,16 @@ def virtual_s3(path: str, url: str) -> None:
     write_virtual(path, "s3://bench/virtual/", server)
 
 
+def virtual_gs(path: str, url: str | None = None) -> None:
+    server = {} if url is None else {"google_base_url": url, "google_allow_http": "true"}
+    write_virtual(path, "gs://bench/virtual/", icechunk.gcs_store(server))
+
+
+def virtual_az(path: str, account: str, endpoint: str | None = None) -> None:
+    server = {} if endpoint is None else {"azure_storage_endpoint": endpoint, "azure_allow_http": "true"}
+    write_virtual(path, "az://bench/virtual/", icechunk.storage.azure_store(account=account, config=server))
+
+
 def write_virtual(path: str, prefix: str, files) -> None:
     config = icechunk.RepositoryConfig.default()
     config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(prefix, files))
@@ -107,4 +119,13 @@ def read(path: str, version: str) -> None:
 
 
 if __name__ == "__main__":
-    {"write": write, "change": change, "virtual": virtual, "virtual-s3": virtual_s3, "read": read}[sys.argv[1]](*sys.argv[2:])
+    actions = {
+        "write": write,
+        "change": change,
+        "virtual": virtual,
+        "virtual-s3": virtual_s3,
+        "virtual-gs": virtual_gs,
+        "virtual-az": virtual_az,
+        "read": read,
+    }
+    actions[sys.argv[1]](*sys.argv[2:])

@@ -5,14 +5,14 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use zarr_interop::environment::run_script;
-use zarr_interop::{Packages, azurite, icechunk, python, with_icechunk, zarrctl};
+use zarr_interop::{Packages, azurite, icechunk, key, python, with_icechunk, zarrctl};
 use zarr_kit::spec::store::Capabilities;
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, open_store};
 use zarr_loopback::{Options, Server};
@@ -169,6 +169,15 @@ fn repositories_in_azure_are_exchanged_with_the_python_package() {
     exchange(&Place { python, theirs, ours }, &context, 2);
 }
 
+/// Writes the file of a service account that names the server and disables authentication. Returns its path.
+fn service_account(folder: &Path, server: &Server) -> String {
+    let path = folder.join("account.json");
+    let text = json!({"client_email": "a", "private_key": "", "private_key_id": "", "disable_oauth": true,
+                      "gcs_base_url": server.endpoint()});
+    fs::write(&path, text.to_string()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
 /// The loopback server has generations, as Google Cloud Storage does, and the file of the service account disables
 /// authentication.
 #[test]
@@ -177,12 +186,8 @@ fn a_repository_in_google_cloud_storage_is_changed() {
     if std::env::var_os(SERVICE).is_none() {
         let server = Server::start(Options::in_memory().logged()).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let account = folder.path().join("account.json");
-        let text = json!({"client_email": "a", "private_key": "", "private_key_id": "", "disable_oauth": true,
-                          "gcs_base_url": server.endpoint()});
-        fs::write(&account, text.to_string()).unwrap();
-        let credentials = [("GOOGLE_SERVICE_ACCOUNT", account.to_str().unwrap())];
-        with_credentials(name, &credentials, || server.endpoint().to_owned());
+        let account = service_account(folder.path(), &server);
+        with_credentials(name, &[("GOOGLE_SERVICE_ACCOUNT", &account)], || server.endpoint().to_owned());
         let log = server.take_log();
         let conditions = log.iter().filter_map(|request| request.header("x-goog-if-generation-match"));
         assert!(conditions.filter(|generation| *generation != "0").count() >= 2);
@@ -203,6 +208,111 @@ fn a_repository_in_google_cloud_storage_is_changed() {
     let error = hierarchy.store().commit().unwrap_err().to_string();
     assert!(error.contains("`a/c/0`"), "{error}");
     assert_eq!(numbers(&context, &location).unwrap(), [1, 8, 3, 4]);
+}
+
+/// A repository in a folder whose chunk of `/v` is in a bucket.
+struct Virtual {
+    folder: TempDir,
+    python: PathBuf,
+    context: Context,
+}
+
+impl Virtual {
+    fn new() -> Option<Self> {
+        let python = python(Packages::Wild("icechunk"))?;
+        let context = with_icechunk()?;
+        let virtual_chunks = Self { folder: tempfile::tempdir().unwrap(), python, context };
+        virtual_chunks.run("write", &[]);
+        Some(virtual_chunks)
+    }
+
+    fn path(&self) -> String {
+        self.folder.path().join("data.icechunk").to_str().unwrap().to_owned()
+    }
+
+    fn run(&self, action: &str, arguments: &[&str]) {
+        let path = self.path();
+        let mut all = vec![OsStr::new(action), OsStr::new(&path)];
+        all.extend(arguments.iter().map(OsStr::new));
+        let (output, is_good) = run_script(&self.python, "icechunk/repository.py", &all);
+        assert!(is_good, "{output}");
+    }
+
+    /// Reads `/v` with permission for these locations.
+    fn read(&self, allowed: &[&str]) -> Result<Vec<i16>, Error> {
+        let description = json!({"type": "icechunk", "path": self.path(), "virtual_chunks": allowed});
+        Ok(hierarchy(&self.context, &description.to_string())?.array("/v")?.read_values::<i16>(..)?.to_vec())
+    }
+
+    /// Checks that `/v` is not read without permission for `prefix`, and is read with it.
+    fn check(&self, prefix: &str) {
+        let other = format!("{prefix}other/");
+        for refused in [&[][..], &[&*other]] {
+            let error = self.read(refused).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{prefix}data.bin`")), "{error}");
+            let advice = format!("allow `{prefix}` with the option `virtual_chunks`");
+            assert!(error.contains(&advice), "{error}");
+        }
+        assert_eq!(self.read(&[prefix]).unwrap(), [1, 2, 3]);
+    }
+}
+
+/// The contents of `virtual/data.bin`, of which `/v` has the elements 1 to 3.
+fn virtual_file() -> Vec<u8> {
+    (0..5_i16).flat_map(i16::to_le_bytes).collect()
+}
+
+#[test]
+fn virtual_chunks_in_google_cloud_storage_need_permission() {
+    let name = "virtual_chunks_in_google_cloud_storage_need_permission";
+    if std::env::var_os(SERVICE).is_none() {
+        let server = Server::start(Options::in_memory().logged()).unwrap();
+        server.put("virtual/data.bin", virtual_file()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let account = service_account(folder.path(), &server);
+        with_credentials(name, &[("GOOGLE_SERVICE_ACCOUNT", &account)], || server.endpoint().to_owned());
+        let log = server.take_log();
+        // Only the read with permission and the one without credentials reach the server.
+        let reads = log.iter().filter(|request| request.path.contains("data.bin"));
+        assert_eq!(reads.count(), 2);
+        return;
+    }
+    let Some(repository) = Virtual::new() else { return };
+    repository.run("virtual-gs", &[]);
+    repository.check("gs://bench/virtual/");
+    let Some(other) = Virtual::new() else { return };
+    other.run("virtual-gs", &[&std::env::var(SERVICE).unwrap()]);
+    assert_eq!(other.read(&["gs://bench/"]).unwrap(), [1, 2, 3]);
+}
+
+/// Azurite refuses requests without the key of the account, so a chunk that is read was requested with it.
+#[test]
+fn virtual_chunks_in_azure_need_permission() {
+    let name = "virtual_chunks_in_azure_need_permission";
+    let Ok(endpoint) = std::env::var(SERVICE) else {
+        let Some(azurite) = azurite() else { return };
+        let [account, secret] = azurite.credentials();
+        let server = [("AZURE_STORAGE_ENDPOINT", azurite.endpoint()), ("AZURE_ALLOW_HTTP", "true")];
+        let variables = [account, secret, server[0], server[1]];
+        return with_credentials(name, &variables, || azurite.endpoint().to_owned());
+    };
+    let Some(repository) = Virtual::new() else { return };
+    let files = json!({"type": "az", "url": "az://bench/virtual", "endpoint": endpoint}).to_string();
+    let files = open_store(repository.context.registry(), &files).unwrap();
+    files.set(&key("data.bin"), virtual_file().as_slice().into()).unwrap();
+    let account = std::env::var("AZURE_STORAGE_ACCOUNT_NAME").unwrap();
+    repository.run("virtual-az", &[&account]);
+    repository.check("az://bench/virtual/");
+    // The endpoint of the environment gets the key, and another name of the same server does not.
+    for (server, is_read) in [(endpoint.clone(), true), (endpoint.replace("127.0.0.1", "localhost"), false)] {
+        let Some(named) = Virtual::new() else { return };
+        named.run("virtual-az", &[&account, &server]);
+        assert_eq!(named.read(&["az://bench/"]).is_ok(), is_read, "{server}");
+    }
+    let Some(foreign) = Virtual::new() else { return };
+    foreign.run("virtual-az", &["other/account"]);
+    let error = foreign.read(&["az://bench/"]).unwrap_err().to_string();
+    assert!(error.contains("`az://bench/virtual/` of virtual chunks has no valid `account`"), "{error}");
 }
 
 /// All chunks are requested together, although each is found through a manifest.
