@@ -28,6 +28,7 @@ mod image_codecs;
 mod interrupted;
 mod kerchunk_strings;
 mod known_identifiers;
+mod large_archives;
 mod ledger_draft;
 mod ledger_v2;
 mod ledger_v3;
