@@ -40,6 +40,7 @@ REFUSED_V3: dict[str, str] = {
     # The shape of the chunk is in the configuration, and the codec is created without the chunk.
     "numcodecs.imagecodecs_delta": "the chunk has shape",
     "numcodecs.imagecodecs_floatpred": "the chunk has shape",
+    "numcodecs.imagecodecs_pcodec": "the chunk has shape",
     # Without the data type of the chunk, elements have one byte, and images need their size.
     "imagecodecs_aec": "without their size, all chunks have 1 bytes",
     "numcodecs.imagecodecs_aec": "without their size, all chunks have 1 bytes",
@@ -61,7 +62,9 @@ REFUSED_V2: dict[str, str] = {
     "gribscan.rawgrib": "converts elements, not bytes",
     "imagecodecs_jpegxl": "converts elements, not bytes",
     "imagecodecs_lerc": "converts elements, not bytes",
+    "imagecodecs_pcodec": "converts elements, not bytes|the chunk has shape",
     "imagecodecs_wavpack": "converts elements, not bytes",
+    "imagecodecs_zfp": "converts elements, not bytes",
     "pcodec": "converts elements, not bytes",
     "wavpack": "converts elements, not bytes",
     "zfpy": "converts elements, not bytes",

@@ -93,11 +93,11 @@ def document(data: np.ndarray[Any, Any], codecs: list[Any]) -> str:
     )
 
 
-@pytest.mark.parametrize("identifier", ["imagecodecs_lz4f", "numcodecs.imagecodecs_lz4f"])
+@pytest.mark.parametrize("identifier", ["imagecodecs_lzfse", "numcodecs.imagecodecs_lzfse"])
 @pytest.mark.parametrize("dtype", ["<u2", ">u2", ">f4"])
 def test_a_codec_directly_after_the_bytes_codec_gets_bytes(tmp_path: Path, identifier: str, dtype: str) -> None:
-    zarr_kit.use_numcodecs("imagecodecs_lz4f")
-    codec = numcodecs.registry.get_codec({"id": "imagecodecs_lz4f"})
+    zarr_kit.use_numcodecs("imagecodecs_lzfse")
+    codec = numcodecs.registry.get_codec({"id": "imagecodecs_lzfse"})
     data = np.arange(12).reshape(3, 4).astype(dtype)
     serializer = {"name": "bytes", "configuration": {"endian": "big" if dtype[0] == ">" else "little"}}
     (tmp_path / "zarr.json").write_text(document(data, [serializer, {"name": identifier}]))

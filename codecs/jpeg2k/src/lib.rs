@@ -18,9 +18,10 @@
 //! `level`, `codecformat`, `colorspace`, `tile`, `reversible`, `bitspersample`, `resolutions`, `mct`, `skipres`,
 //! `numthreads` and `verbose` affect only how chunks are written, or how quickly they are read, and have no effect here.
 //!
-//! v2 and final v3 have the codec as `imagecodecs_jpeg2k`; `numcodecs.imagecodecs_jpeg2k` is also read.
+//! v2 and final v3 have the codec as `imagecodecs_jpeg2k`; `numcodecs.imagecodecs_jpeg2k` is also read. High-throughput
+//! JPEG 2000 has the same codestreams with another coder of blocks; its name is `imagecodecs_htj2k`.
 //!
-//! Source: `Jpeg2k` in imagecodecs; ITU-T T.800.
+//! Source: `Jpeg2k` and `Htj2k` in imagecodecs; ITU-T T.800 and T.814.
 
 mod boxes;
 mod decoder;
@@ -61,6 +62,32 @@ const EXAMPLES: &[Example] = &[
         r#"{"id": "imagecodecs_jpeg2k", "level": null, "codecformat": null, "colorspace": null, "planar": null,
             "tile": null, "reversible": true, "bitspersample": null, "resolutions": null, "numthreads": null,
             "mct": true, "skipres": null, "verbose": null, "squeeze": null}"#,
+    )
+    .with_data_types(&["uint8", "uint16"])
+    .with_shape(&[4, 6, 3]),
+];
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_htj2k")
+            .with_id("imagecodecs_htj2k")
+            .with_aliases(&["numcodecs.imagecodecs_htj2k"]),
+        &create_htj2k,
+    )
+    .configuration::<Htj2kConfiguration>()
+    .about("Reads chunks that are high-throughput JPEG 2000 images.", EXAMPLES_HTJ2K)
+    .decodes_only()
+);
+
+const EXAMPLES_HTJ2K: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_htj2k", "configuration": {"reversible": true}}"#)
+        .with_data_types(&["uint8", "int8", "uint16", "int16"])
+        .with_shape(&[4, 6]),
+    Example::v2(
+        r#"{"id": "imagecodecs_htj2k", "level": null, "rgb": null, "planar": null, "bitspersample": null,
+            "tile": null, "resolutions": null, "reversible": true, "tlm": null, "tilepart": null,
+            "block_size": null, "profile": null, "prog_order": null, "skipres": null, "resilient": false,
+            "squeeze": null}"#,
     )
     .with_data_types(&["uint8", "uint16"])
     .with_shape(&[4, 6, 3]),
@@ -193,6 +220,39 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Code
     let Jpeg2kConfiguration { resolutions, numthreads, mct, skipres, verbose, .. } = &configuration;
     let _have_no_effect = [level, codecformat, colorspace, tile, reversible, bitspersample];
     let _have_no_effect = [resolutions, numthreads, mct, skipres, verbose];
+    let codec = Jpeg2k { planar: configuration.planar.unwrap_or(false), squeeze: configuration.squeeze };
+    codec.expected(array(decoded)?)?;
+    Ok(Codec::ArrayToBytes(Arc::new(codec)))
+}
+
+/// The configuration of high-throughput JPEG 2000.
+#[derive(Deserialize)]
+struct Htj2kConfiguration {
+    planar: Option<bool>,
+    squeeze: Option<Value>,
+    level: Option<Value>,
+    rgb: Option<Value>,
+    bitspersample: Option<Value>,
+    tile: Option<Value>,
+    resolutions: Option<Value>,
+    reversible: Option<Value>,
+    tlm: Option<Value>,
+    tilepart: Option<Value>,
+    block_size: Option<Value>,
+    profile: Option<Value>,
+    prog_order: Option<Value>,
+    skipres: Option<Value>,
+    resilient: Option<Value>,
+}
+
+fn create_htj2k(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
+    let configuration: Htj2kConfiguration = creation.parse()?;
+    let Htj2kConfiguration { level, rgb, bitspersample, tile, resolutions, reversible, tlm, .. } =
+        &configuration;
+    let Htj2kConfiguration { tilepart, block_size, profile, prog_order, skipres, resilient, .. } =
+        &configuration;
+    let _have_no_effect = [level, rgb, bitspersample, tile, resolutions, reversible, tlm];
+    let _have_no_effect = [tilepart, block_size, profile, prog_order, skipres, resilient];
     let codec = Jpeg2k { planar: configuration.planar.unwrap_or(false), squeeze: configuration.squeeze };
     codec.expected(array(decoded)?)?;
     Ok(Codec::ArrayToBytes(Arc::new(codec)))

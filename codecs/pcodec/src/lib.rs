@@ -12,8 +12,12 @@
 //! Damaged bytes can make pco allocate a window of twice 2^24 numbers, 256 MiB, besides the chunk, but only the
 //! used part is touched. Everything else of that size must be present in the file.
 //!
-//! Source: `PCodec` of numcodecs, in v2 as `pcodec`, in final v3 as `numcodecs.pcodec`; the format of pco.
+//! imagecodecs has the same files as `imagecodecs_pcodec`, in v2 and final v3; `numcodecs.imagecodecs_pcodec` is also read.
+//!
+//! Source: `PCodec` of numcodecs, in v2 as `pcodec`, in final v3 as `numcodecs.pcodec`; `Pcodec` in imagecodecs; the format
+//! of pco.
 
+mod imagecodecs;
 mod numbers;
 
 use std::sync::Arc;

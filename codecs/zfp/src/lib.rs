@@ -9,12 +9,15 @@
 //! - `zfpy` is the codec of numcodecs: a header before the stream, numbered modes, and only `int32`, `int64`,
 //!   `float32` and `float64`. Decoding follows the header, which must match the type and shape of the array. A
 //!   negative parameter means lossless.
+//! - `imagecodecs_zfp` is the codec of imagecodecs, in v2 and final v3: the streams of `zfpy`. Without `header`, a shorter
+//!   header declares only the mode. `numcodecs.imagecodecs_zfp` is also read.
 //!
-//! zfp writes words in machine order, so both codecs work only on little-endian machines.
+//! zfp writes words in machine order, so the codecs work only on little-endian machines.
 //!
 //! Source: `codecs/zfp` in the Zarr extension registry; `ZFPY` of numcodecs, in v2 as `zfpy`, in final v3 as
-//! `numcodecs.zfpy`; the format of zfp 1.0.
+//! `numcodecs.zfpy`; `Zfp` in imagecodecs; the format of zfp 1.0.
 
+mod imagecodecs;
 mod parameters;
 mod stream;
 
@@ -28,6 +31,7 @@ use zarr_spec::{
 };
 
 use parameters::{ZfpConfiguration, ZfpyConfiguration};
+use stream::{Header, Mode};
 
 pub use parameters::ZfpMode;
 
@@ -166,7 +170,7 @@ impl ArrayToBytesCodec for Zfp {
         decoded: &[u8],
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        stream::encode(self.0, false, array, decoded, encoded)
+        stream::encode(self.0, None, array, decoded, encoded)
     }
 
     fn decode(
@@ -175,7 +179,7 @@ impl ArrayToBytesCodec for Zfp {
         encoded: &[u8],
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        stream::decode(Some(self.0), array, encoded, decoded)
+        stream::decode(Mode::Given(self.0), array, encoded, decoded)
     }
 }
 
@@ -193,7 +197,7 @@ impl ArrayToBytesCodec for Zfpy {
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
         stream::check_zfpy(array)?;
-        stream::encode(self.0, true, array, decoded, encoded)
+        stream::encode(self.0, Some(Header::Full), array, decoded, encoded)
     }
 
     fn decode(
@@ -203,7 +207,7 @@ impl ArrayToBytesCodec for Zfpy {
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
         stream::check_zfpy(array)?;
-        stream::decode(None, array, encoded, decoded)
+        stream::decode(Mode::Declared(Header::Full), array, encoded, decoded)
     }
 }
 

@@ -91,6 +91,33 @@ impl Promoted for f16 {
     }
 }
 
+/// The header of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Header {
+    /// Declares the type, the shape and the mode.
+    Full,
+    /// Declares only the mode.
+    Mode,
+}
+
+impl Header {
+    fn mask(self) -> ZfpHeaderMask {
+        match self {
+            Self::Full => ZfpHeaderMask::FULL,
+            Self::Mode => ZfpHeaderMask::MAGIC | ZfpHeaderMask::MODE,
+        }
+    }
+}
+
+/// The source of the mode of a stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Mode {
+    /// The stream does not have a header.
+    Given(ZfpMode),
+    /// The header declares the mode.
+    Declared(Header),
+}
+
 /// A chunk in terms of zfp.
 struct Shape {
     scalar: ZfpScalarType,
@@ -187,7 +214,7 @@ pub(crate) fn encoded_size(mode: ZfpMode, array: &ArrayRepresentation) -> Result
 
 pub(crate) fn encode(
     mode: ZfpMode,
-    has_header: bool,
+    header: Option<Header>,
     array: &ArrayRepresentation,
     decoded: &[u8],
     encoded: &mut Output<'_>,
@@ -203,15 +230,15 @@ pub(crate) fn encode(
     }
     let configuration = shape.configuration(mode)?;
     with_number!(number, T => {
-        integer: compress::<T>(&configuration, has_header, &shape, decoded, encoded),
-        float: compress::<T>(&configuration, has_header, &shape, decoded, encoded),
+        integer: compress::<T>(&configuration, header, &shape, decoded, encoded),
+        float: compress::<T>(&configuration, header, &shape, decoded, encoded),
         other: Ok(()),
     })
 }
 
 fn compress<T: Promoted>(
     configuration: &ZfpConfig,
-    has_header: bool,
+    header: Option<Header>,
     shape: &Shape,
     decoded: &[u8],
     encoded: &mut Output<'_>,
@@ -224,17 +251,17 @@ fn compress<T: Promoted>(
     let capacity = configuration.maximum_size(shape.scalar, shape.dims);
     let capacity = capacity.ok_or_else(|| CodecError::encode("the stream would be too large"))?;
     let mut stream = ZfpBitStream::new(capacity).map_err(CodecError::encode)?;
-    if has_header {
-        let header = stream.write_header(configuration, &field.metadata(), ZfpHeaderMask::FULL);
-        header.map_err(CodecError::encode)?;
+    if let Some(header) = header {
+        let written = stream.write_header(configuration, &field.metadata(), header.mask());
+        written.map_err(CodecError::encode)?;
     }
     stream.compress(configuration, &field).map_err(CodecError::encode)?;
     Ok(encoded.put(stream.as_bytes())?)
 }
 
-/// Decodes in `mode`. If `mode` is `None`, the stream must have a header, which declares the mode.
+/// Decodes a stream.
 pub(crate) fn decode(
-    mode: Option<ZfpMode>,
+    mode: Mode,
     array: &ArrayRepresentation,
     encoded: &[u8],
     decoded: &mut Output<'_>,
@@ -245,8 +272,8 @@ pub(crate) fn decode(
     let destination = &mut decoded.spare(size)?[..size];
     let mut stream = ZfpBitStream::from_bytes(encoded).map_err(CodecError::corrupt)?;
     let configuration = match mode {
-        Some(mode) => shape.configuration(mode)?,
-        None => header(&mut stream, &shape)?,
+        Mode::Given(mode) => shape.configuration(mode)?,
+        Mode::Declared(header) => read_header(&mut stream, header, &shape)?,
     };
     let read = with_number!(number, T => {
         integer: decompress::<T>(&configuration, &shape, &mut stream, destination)?,
@@ -268,18 +295,21 @@ pub(crate) fn decode(
     Ok(())
 }
 
-fn header(stream: &mut ZfpBitStream, shape: &Shape) -> Result<ZfpConfig, CodecError> {
-    let header = stream.read_header(ZfpHeaderMask::FULL).map_err(CodecError::corrupt)?;
-    let (Some(metadata), Some(configuration)) = (header.metadata, header.config) else {
-        return Err(CodecError::corrupt("the header is incomplete"));
-    };
-    if (metadata.scalar_type, metadata.dims) != (shape.scalar, shape.dims) {
-        return Err(CodecError::corrupt(format!(
-            "the header declares {:?} and dimensions {:?}; expected {:?} and {:?}",
-            metadata.scalar_type, metadata.dims, shape.scalar, shape.dims
-        )));
+/// Reads the header, and compares the type and the shape that it declares with the chunk.
+fn read_header(stream: &mut ZfpBitStream, header: Header, shape: &Shape) -> Result<ZfpConfig, CodecError> {
+    let read = stream.read_header(header.mask()).map_err(CodecError::corrupt)?;
+    let configuration = read.config.ok_or_else(|| CodecError::corrupt("the header is incomplete"))?;
+    match read.metadata {
+        None if header == Header::Mode => Ok(configuration),
+        None => Err(CodecError::corrupt("the header is incomplete")),
+        Some(metadata) if (metadata.scalar_type, metadata.dims) != (shape.scalar, shape.dims) => {
+            Err(CodecError::corrupt(format!(
+                "the header declares {:?} and dimensions {:?}; expected {:?} and {:?}",
+                metadata.scalar_type, metadata.dims, shape.scalar, shape.dims
+            )))
+        }
+        Some(_) => Ok(configuration),
     }
-    Ok(configuration)
 }
 
 /// Decompresses a stream to `decoded`. Returns the number of bytes of the stream that were read.

@@ -266,9 +266,11 @@ def of_imagecodecs() -> Iterator[str]:
             yield by_numcodecs({"id": f"imagecodecs_{name}"}, given)
         yield by_numcodecs({"id": "imagecodecs_lz4h5", "blocksize": 16}, given)
         yield by_numcodecs({"id": "imagecodecs_lzf", "header": False}, given)
-        for name in ("blosc", "bz2", "deflate", "isal", "lz4", "lzma", "zlib", "zlibng", "zopfli", "zstd"):
+        for name in ("blosc", "bz2", "deflate", "isal", "lz4", "lz4f", "lzma", "zlib", "zlibng", "zopfli", "zstd"):
             yield by_numcodecs({"id": f"imagecodecs_{name}"}, given)
         yield by_numcodecs({"id": "imagecodecs_lz4", "header": True}, given)
+        checked = {"blocksizeid": 5, "blockchecksum": True, "contentchecksum": True, "contentsize": True}
+        yield by_numcodecs({"id": "imagecodecs_lz4f", **checked}, given)
         yield by_numcodecs({"id": "imagecodecs_lzma", "check": "CRC32"}, given)
         szip = {"options_mask": 40, "pixels_per_block": 8, "pixels_per_scanline": given.shape[-1]}
         yield by_numcodecs({"id": "imagecodecs_szip", "bits_per_pixel": 8 * given.itemsize, **szip}, given)
@@ -284,6 +286,11 @@ def of_imagecodecs() -> Iterator[str]:
     for given in (np.zeros((4, 6), "<i2"), np.tile(ramp("<i4"), (6, 4)), np.full((12, 20), 7, "<i4")):
         yield by_numcodecs({"id": "imagecodecs_blosc2"}, given)
     yield by_bitshuffle(8, ramp("<f8"))
+    for given in (ramp("<i4"), ramp("<i8", (2, 3, 4)), ramp("<f4", (24,)), ramp("<f8", (2, 3, 4, 5))):
+        repeated = {"shape": list(given.shape), "dtype": given.dtype.str}
+        yield by_numcodecs({"id": "imagecodecs_zfp"}, given)
+        yield by_numcodecs({"id": "imagecodecs_zfp", "header": False, **repeated}, given)
+        yield by_numcodecs({"id": "imagecodecs_pcodec", **repeated}, given)
     yield from of_predictors()
     yield from of_images()
 
@@ -306,6 +313,7 @@ def of_images() -> Iterator[str]:
         yield by_numcodecs({"id": "imagecodecs_jpegls", "level": 2}, given)
     for given in (ramp("|u1"), ramp("<u2"), ramp("<i2"), ramp("|u1", (2, 4, 3)), picture((16, 24))):
         yield by_numcodecs({"id": "imagecodecs_jpeg2k", "reversible": True}, given)
+        yield by_numcodecs({"id": "imagecodecs_htj2k", "reversible": True}, given)
     for given in (ramp("|u1", (2, 4, 3)), ramp("|u1", (1, 2, 3, 4))):
         yield by_numcodecs({"id": "imagecodecs_webp"}, given)
     for given in (ramp("|u1"), ramp("<i2"), ramp("<f8"), ramp("<u2", (1, 2, 4, 3))):

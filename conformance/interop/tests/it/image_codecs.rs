@@ -22,6 +22,9 @@ fn cases() -> Vec<Case> {
         })
     };
     let plain = || configuration!({});
+    let checked = configuration!({
+        "blocksizeid": 5, "blockchecksum": true, "contentchecksum": true, "contentsize": true
+    });
     vec![
         ("imagecodecs_png", configuration!({"level": 9}), &[5, 8], ("uint8", "|u1")),
         ("imagecodecs_png", plain(), &[5, 8, 3], ("uint16", "<u2")),
@@ -46,6 +49,35 @@ fn cases() -> Vec<Case> {
         ("imagecodecs_szip", szip(16, 16, 12), &[5, 8], ("int16", "<i2")),
         ("imagecodecs_szip", szip(32, 40, 40), &[5, 8], ("int32", "<i4")),
         ("imagecodecs_szip", szip(64, 40, 40), &[5, 8], ("int64", "<i8")),
+        ("imagecodecs_lz4f", plain(), &[5, 8], ("uint8", "|u1")),
+        ("imagecodecs_lz4f", checked, &[300, 80], ("int32", "<i4")),
+        ("imagecodecs_zfp", configuration!({"header": true}), &[5, 8], ("float32", "<f4")),
+        ("imagecodecs_zfp", configuration!({"header": true}), &[5, 8, 3], ("int64", "<i8")),
+    ]
+}
+
+/// Codecs whose configuration in v2 repeats the shape and the data type of the chunk.
+fn cases_with_shape(format: Format) -> Vec<Case> {
+    let repeated = |shape: Value, dtype: &str, options: Value| match format {
+        Format::V2 => {
+            let mut members = options;
+            if let Some(members) = members.as_object_mut() {
+                members.insert("shape", shape);
+                members.insert("dtype", dtype);
+            }
+            members
+        }
+        _ => options,
+    };
+    let flat = || configuration!([5, 8]);
+    let deep = || configuration!([5, 8, 3]);
+    let short = || configuration!({"header": false});
+    let plain = || configuration!({});
+    vec![
+        ("imagecodecs_zfp", repeated(flat(), "<f8", short()), &[5, 8], ("float64", "<f8")),
+        ("imagecodecs_zfp", repeated(deep(), "<i4", short()), &[5, 8, 3], ("int32", "<i4")),
+        ("imagecodecs_pcodec", repeated(flat(), "<u2", plain()), &[5, 8], ("uint16", "<u2")),
+        ("imagecodecs_pcodec", repeated(deep(), "<f8", plain()), &[5, 8, 3], ("float64", "<f8")),
     ]
 }
 
@@ -55,7 +87,8 @@ fn imagecodecs_reads_images_and_compressed_chunks_of_the_engine() {
     for format in [Format::V2, Format::V3] {
         let mut book = Book::new(format);
         let mut store = book.store("images");
-        for (number, (codec, parameters, chunk, (data_type, descriptor))) in cases().into_iter().enumerate() {
+        let cases = cases().into_iter().chain(cases_with_shape(format));
+        for (number, (codec, parameters, chunk, (data_type, descriptor))) in cases.enumerate() {
             let shape: Vec<u64> = chunk
                 .iter()
                 .enumerate()
