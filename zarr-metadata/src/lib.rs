@@ -16,6 +16,7 @@ mod identify;
 mod members;
 pub mod v2;
 mod v2_consolidated;
+mod v2_nczarr;
 pub mod v3;
 mod write;
 

@@ -5,6 +5,7 @@
 use zarr_json::{Object, Value};
 
 use super::members::{Members, attributes, chunk_shape, shape, tolerate, wrong, zarr_format};
+use super::v2_nczarr;
 use super::write::{
     check_format, members, only_configuration, refuse_members, regular_chunk_shape, separator,
 };
@@ -113,7 +114,10 @@ pub fn parse_array(
     let shape = shape("shape", members.required("shape")?)?;
     let chunks =
         chunk_shape("chunks", members.required("chunks")?, &shape, |error| tolerate(reading, error))?;
-    let (codecs, has_compressor) = codecs(members.required("filters")?, members.required("compressor")?)?;
+    let (mut codecs, has_compressor) = codecs(members.required("filters")?, members.required("compressor")?)?;
+    if v2_nczarr::is_marked(document, attributes) {
+        v2_nczarr::resolve_element_size(&mut codecs, members.required("dtype")?, reading)?;
+    }
     let object_codec = codecs.first().filter(|_| codecs.len() > usize::from(has_compressor));
     let data_type = data_type(members.required("dtype")?, object_codec, reading)?;
     let order = order(members.required("order")?, reading)?;

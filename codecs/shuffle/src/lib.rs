@@ -3,6 +3,7 @@
 //! Bytes to bytes. The encoded size is the decoded size, which must be a multiple of `elementsize`: the size of
 //! an element in bytes, 4 by default. `elementsize` is independent of the data type of the array. With 1, bytes do not
 //! change. numcodecs also accepts 0, which has the same effect as 1; it is read with a warning, except in strict mode.
+//! Arrays of netCDF-C with the members of NCZarr have 0 for the size of the data type; `zarr-metadata` replaces it.
 //!
 //! Final v3 has the codec as `numcodecs.shuffle`. The v3 draft does not define it; there it has a URI of this
 //! project.

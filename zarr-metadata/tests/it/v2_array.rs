@@ -1,10 +1,12 @@
 //! Documents `.zarray` of v2.
 
 use zarr_metadata::{ArrayMetadata, v2};
-use zarr_spec::Format;
 use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::{Format, Mode, Value};
 
-use crate::support::{ZA, accepted, json, refused, tolerated, v2_array, warned, with, without};
+use crate::support::{
+    Outcome, ZA, accepted, json, read, refused, tolerated, v2_array, warned, with, without,
+};
 
 fn regular(chunk_shape: &str) -> ExtensionDocument {
     ExtensionDocument::new("regular", json(&format!(r#"{{"chunk_shape":{chunk_shape}}}"#)))
@@ -171,6 +173,48 @@ fn filters_are_codecs_and_an_empty_list_is_written_as_null() {
     refused(v2_array, &without(ZA, "filters"), "`filters`: is missing");
     refused(v2_array, &with(ZA, &[("filters", "[{}]")]), "`filters[0].id`: is missing");
     refused(v2_array, &with(ZA, &[("filters", "[\"delta\"]")]), "`filters[0]`: is \"delta\"");
+}
+
+/// Reads an array that `attributes` mark as one of netCDF-C 4.10.1.
+fn marked_array(mode: Mode, document: &Value) -> Outcome<ArrayMetadata> {
+    let attributes = json(r#"{"_ARRAY_DIMENSIONS":["x"],"_nczarr_array":{"dimension_references":["/x"]}}"#);
+    read(mode, |reading| v2::parse_array(document, Some(&attributes), reading))
+}
+
+/// Tests V2-CODEC-11.
+#[test]
+fn netcdf_c_shuffles_by_the_size_of_the_data_type() {
+    let shuffled = |dtype: &str, size: &str| {
+        let filters = format!(r#"[{{"id":"shuffle","elementsize":{size}}}]"#);
+        with(ZA, &[("dtype", &format!("\"{dtype}\"")), ("filters", &filters)])
+    };
+    for (dtype, size) in [("<i2", 2), ("<f8", 8), ("|u1", 1), (">S1", 1)] {
+        let array = tolerated(marked_array, &shuffled(dtype, "0"), "`shuffle.elementsize`: is 0");
+        assert_eq!(array.codecs[0].configuration, json(&format!(r#"{{"elementsize":{size}}}"#)));
+        let (_, warnings) = marked_array(Mode::Lenient, &shuffled(dtype, "0")).unwrap();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+    }
+    let stated = accepted(marked_array, &shuffled("<i2", "4"));
+    assert_eq!(stated.codecs[0].configuration, json(r#"{"elementsize":4}"#));
+    let of_numcodecs = accepted(v2_array, &shuffled("<i2", "0"));
+    assert_eq!(of_numcodecs.codecs[0].configuration, json(r#"{"elementsize":0}"#));
+}
+
+/// netCDF-C 4.9.0 adds its member to `.zarray`.
+#[test]
+fn arrays_of_older_versions_of_netcdf_c_are_recognized() {
+    let document = with(
+        ZA,
+        &[
+            ("filters", r#"[{"id":"shuffle","elementsize":0}]"#),
+            ("_NCZARR_ARRAY", r#"{"dimrefs":["/x"],"storage":"chunked"}"#),
+        ],
+    );
+    for mode in [Mode::Lenient, Mode::Compatibility] {
+        let (array, warnings) = v2_array(mode, &document).unwrap();
+        assert_eq!(array.codecs[0].configuration, json(r#"{"elementsize":4}"#), "{warnings:?}");
+    }
+    assert!(v2_array(Mode::Strict, &document).is_err());
 }
 
 /// Tests V2-ARR-15, V2-ARR-16, V2-ARR-17, V2-CONTRA-06.

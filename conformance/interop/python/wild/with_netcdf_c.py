@@ -3,7 +3,7 @@
 import netCDF4
 import numpy as np
 
-ABOUT = "Datasets with groups, named and unlimited dimensions, packed values, texts and CF attributes; NCZarr and plain Zarr of v2."
+ABOUT = "Datasets with groups, dimensions, packed values, texts, CF attributes and each filter; NCZarr and plain Zarr of v2."
 PACKAGES = ["netCDF4", f"netCDF-C {netCDF4.__netcdf4libversion__.split()[0]}"]
 
 
@@ -34,11 +34,26 @@ def write_dataset(path: str, mode: str) -> None:
         names[:] = np.array(["a", "b", "c", "d"], "S1")
 
 
+def write_filters(path: str, mode: str) -> None:
+    """Writes a variable for each filter, and one for each size of elements that the filter `shuffle` rearranges."""
+    with netCDF4.Dataset(f"file://{path}#mode={mode}", "w") as dataset:
+        dataset.createDimension("x", 60)
+
+        def add(name: str, dtype: str, **options) -> None:
+            dataset.createVariable(name, dtype, ("x",), chunksizes=(40,), **options)[:] = np.arange(60) * 100 % 120
+
+        for dtype in ("i1", "u2", "f4", "i8", "f8"):
+            add(f"shuffle_{dtype}", dtype, zlib=True, shuffle=True)
+        for name in ("zstd", "bzip2", "blosc_lz4", "blosc_zstd"):
+            add(name, "i4", compression=name, shuffle=False)
+        add("fletcher32", "i4", zlib=True, shuffle=False, fletcher32=True)
+
+
 def expect_all(index, store: str, mode: str) -> None:
     """Records every variable, as netCDF-C reads it."""
     with netCDF4.Dataset(f"file://{index.path(store)}#mode={mode}", "r") as dataset:
         dataset.set_auto_maskandscale(False)
-        for prefix, group in (("", dataset), ("/station", dataset["station"])):
+        for prefix, group in (("", dataset), *((f"/{name}", group) for name, group in dataset.groups.items())):
             for name, variable in group.variables.items():
                 elements = np.asarray(variable[...])
                 # Plain Zarr does not distinguish characters from texts.
@@ -49,3 +64,5 @@ def write(index) -> None:
     for store, mode in (("nczarr.zarr", "nczarr,file"), ("zarr.zarr", "zarr,file")):
         write_dataset(index.path(store), mode)
         expect_all(index, store, mode)
+    write_filters(index.path("filters.zarr"), "nczarr,file")
+    expect_all(index, "filters.zarr", "nczarr,file")

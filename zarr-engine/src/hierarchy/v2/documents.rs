@@ -108,11 +108,10 @@ pub(super) fn found(
 ) -> Result<Option<FoundNode>, Error> {
     let Some(kind) = documents.kind() else { return Ok(None) };
     let attributes_key = attributes_key(path)?;
-    let attributes = match &documents.attributes {
-        Some(document) => access.reading(&attributes_key, |_| parse_attributes(document))?,
-        None => Object::new(),
-    };
+    let attributes = documents.attributes.as_ref();
+    let parsed = |document: &Value| access.reading(&attributes_key, |_| parse_attributes(document));
     let (Some(document), EntryKind::Array) = (&documents.array, kind) else {
+        let attributes = attributes.map(parsed).transpose()?.unwrap_or_default();
         let document = documents.group.unwrap_or(Value::Null);
         let mut group = access.reading(&group_key(path)?, |reading| parse_group(&document, None, reading))?;
         group.attributes = attributes;
@@ -121,8 +120,11 @@ pub(super) fn found(
     if documents.group.is_some() {
         access.warn(both(path));
     }
-    let mut array = access.reading(&array_key(path)?, |reading| parse_array(document, None, reading))?;
-    array.attributes = attributes;
+    // The error about attributes that are not an object names their own document.
+    if let Some(wrong) = attributes.filter(|document| document.as_object().is_none()) {
+        parsed(wrong)?;
+    }
+    let array = access.reading(&array_key(path)?, |reading| parse_array(document, attributes, reading))?;
     Ok(Some(FoundNode::explicit(NodeMetadata::Array(Box::new(array)))))
 }
 
