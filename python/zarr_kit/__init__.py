@@ -25,6 +25,8 @@ from zarr_kit.errors import ZarrError, ZarrWarning
 if TYPE_CHECKING:
     from zarr_kit._pipeline import CodecPipeline
 
+    __version__: str
+
 __all__ = [
     "DEFAULT_FILL_VALUE",
     "Array",
@@ -56,4 +58,9 @@ def __getattr__(name: str) -> Any:
         from zarr_kit._pipeline import CodecPipeline
 
         return CodecPipeline
+    # `importlib.metadata` takes time to import.
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("zarr_kit")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from zarr_kit import _engine
 from zarr_kit._attributes import Attributes
 from zarr_kit._background import in_background
+from zarr_kit._creation import lengths
 from zarr_kit._dtypes import ElementType, element_type, fixed_elements
 from zarr_kit._hierarchy import Hierarchy
 from zarr_kit._indexing import Plan, coordinate_plan, orthogonal_plan, plan
@@ -276,6 +278,8 @@ class Array:
     def append(self, data: Any, axis: int = 0, *, progress: Report | None = None) -> tuple[int, ...]:
         """Extend the array along `axis` with `data`. Return the new shape. `progress` is called as in :meth:`read`.
 
+        An axis below 0 is counted from the last one.
+
         If Ctrl-C or an exception of `progress` ends the call, the array has all new elements or none.
         """
         return self._append(data, axis, _engine.Progress(progress))
@@ -395,17 +399,18 @@ class Array:
 
     def _resize(self, new_shape: int | tuple[int, ...], progress: _engine.Progress) -> None:
         self._hierarchy.check_writable(self.path)
-        shape = (new_shape,) if isinstance(new_shape, int) else new_shape
+        shape = lengths("new_shape", new_shape)
         if any(length < 0 for length in shape):
-            raise InvalidInputError(f"the new shape {shape} has a negative length")
-        self._engine.resize(list(shape), progress)
+            raise InvalidInputError(f"the new shape {tuple(shape)} has a negative length")
+        self._engine.resize(shape, progress)
 
     def _append(self, data: Any, axis: int, progress: _engine.Progress) -> tuple[int, ...]:
         self._hierarchy.check_writable(self.path)
         elements = self._type.array(data)
         shape = self.shape
+        axis = _positive_axis(axis, len(shape))
         expected = shape[:axis] + elements.shape[axis : axis + 1] + shape[axis + 1 :]
-        if not 0 <= axis < len(shape) or elements.shape != expected:
+        if elements.shape != expected:
             raise ElementsError(
                 f"the data to append have shape {elements.shape}, but the array has shape {shape} and axis is {axis}"
             )
@@ -449,6 +454,14 @@ class Indexer:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._array._write(self._make_plan(key, self._array.shape), value)
+
+
+def _positive_axis(axis: int, rank: int) -> int:
+    """Return an axis that may be counted from the last one, as in NumPy."""
+    given = operator.index(axis)
+    if not -rank <= given < rank:
+        raise ElementsError(f"axis {given} is out of bounds for an array of dimension {rank}")
+    return given % rank
 
 
 def _is_field(key: Any) -> bool:

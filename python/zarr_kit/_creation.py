@@ -1,6 +1,7 @@
 """Descriptions of new arrays, with the arguments of zarr-python."""
 
 import json
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
@@ -71,7 +72,7 @@ def array_description(arguments: NewArray, data: NDArray[Any] | None, *, format:
     is_v2 = format == "v2"
     compressors = arguments.get("compressors", "auto")
     description: dict[str, Any] = {
-        "shape": _lengths(arguments["shape"] if data is None else data.shape),
+        "shape": lengths("shape", arguments["shape"] if data is None else data.shape),
         "data_type": data_type,
         "codecs": _array_codecs(arguments, format=format),
         "only_filters": not _is_auto(compressors) and not codec_list(compressors),
@@ -136,11 +137,16 @@ def _chunks(chunks: Lengths | Sequence[Sequence[int]] | Literal["auto"], shards:
     members = {"shards": None if shards is None else _shards(shards)}
     if _is_auto(chunks):
         return members
-    if not isinstance(chunks, (int, str)) and not all(map(_is_length, chunks)):
-        edges = [[edge] if isinstance(edge, int) else list(edge) for edge in chunks]
+    if _is_list(chunks) and any(map(_is_list, chunks)):
+        edges = [_edges(edge) if _is_list(edge) else [_length("chunks", edge, chunks)] for edge in chunks]
         grid = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": edges}}
         return {**members, "chunk_grid": grid}
-    return {**members, "chunks": _lengths(chunks)}
+    return {**members, "chunks": lengths("chunks", chunks)}
+
+
+def _edges(edges: Iterable[Any]) -> list[Any]:
+    """Return the lengths of chunks along a dimension. An entry is a length, or a pair of a length and a count."""
+    return [lengths("chunks", edge) if _is_list(edge) else _length("chunks", edge, edges) for edge in edges]
 
 
 def _shards(shards: Any) -> list[int]:
@@ -148,17 +154,27 @@ def _shards(shards: Any) -> list[int]:
         raise InvalidInputError(
             f"shards={shards!r} is not supported: give the lengths of a shard, which are multiples of those of a chunk"
         )
-    return _lengths(shards)
+    return lengths("shards", shards)
 
 
-def _is_length(value: Any) -> bool:
-    return isinstance(value, (int, np.integer))
+def lengths(name: str, value: Any) -> list[int]:
+    """Return the lengths that the argument `name` contains: one integer, or one per dimension."""
+    parts = value if _is_list(value) else (value,)
+    return [_length(name, part, value) for part in parts]
 
 
-def _lengths(lengths: Any) -> list[int]:
-    if isinstance(lengths, (int, np.integer)):
-        return [int(lengths)]
-    return list(map(int, lengths))
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)) and np.ndim(value) > 0
+
+
+def _length(name: str, part: Any, value: Any) -> int:
+    # `True` and `False` are integers in Python, but they are not lengths.
+    if not isinstance(part, (bool, np.bool_)):
+        try:
+            return operator.index(part)
+        except TypeError:
+            pass
+    raise InvalidInputError(f"{name}={value!r} is not valid: {part!r} is not an integer")
 
 
 def _key_encoding(encoding: Mapping[str, Any] | str | None, *, is_v2: bool) -> dict[str, Any]:
@@ -179,7 +195,28 @@ def _fill_bytes(fill_value: Any, element: ElementType | None) -> bytes | None:
     if isinstance(fill_value, _Default):
         is_time = element.dtype.kind in "mM"
         return element.to_bytes("NaT") if is_time else None
-    return None if fill_value is None else element.to_bytes(fill_value)
+    return None if fill_value is None else element.to_bytes(_exact(fill_value, element.dtype))
+
+
+def _exact(fill_value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a fill value for which NumPy does not drop a fraction, a part of a time, or the end of a text."""
+    given = np.asarray(fill_value)
+    if given.ndim == 0:
+        kinds = dtype.kind + given.dtype.kind
+        number = given.item() if kinds[1] in "fiub" else None
+        is_changed = False
+        if number is not None and (kinds[0] in "iu" or dtype.name.startswith(("int", "uint"))):
+            if np.isfinite(number) and number == int(number):
+                return int(number)
+            is_changed = True
+        elif number is not None and kinds[0] == "b":
+            is_changed = number not in (0, 1)
+        elif kinds in ("MM", "mm", "SS", "UU"):
+            converted = given.astype(dtype)
+            is_changed = bool(converted != given) and not (kinds in ("MM", "mm") and np.isnat(given))
+        if is_changed:
+            raise InvalidInputError(f"fill_value={fill_value!r} is not a value of data type {dtype}")
+    return fill_value
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,7 @@
 import importlib
 import json
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,16 @@ def use_numcodecs(*names: str) -> None:
     for name in names:
         if name in _enabled:
             continue
+        if name.removeprefix("numcodecs.") in _codecs_of_engine():
+            raise InvalidInputError(f"the engine has the codec {name!r} already: nothing needs to be enabled")
         codec_class(name)
         _engine.add_codec(name, partial(NumcodecsCodec, name))
         _enabled.add(name)
+
+
+@cache
+def _codecs_of_engine() -> frozenset[str]:
+    return frozenset(_engine.codec_names("v2")) | frozenset(_engine.codec_names("v3"))
 
 
 def codec_class(name: str) -> Any:

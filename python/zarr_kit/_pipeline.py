@@ -20,9 +20,9 @@ from zarr.core.codec_pipeline import FusedCodecPipeline
 from zarr_kit._hierarchy import thread_count
 from zarr_kit._pipeline_chunks import bytes_of, file_of, folder_of, read_chunks, write_chunks
 from zarr_kit._pipeline_coders import ChunkCoder, chunk_coder, fill_value, untyped
-from zarr_kit._pipeline_conditions import check_store
+from zarr_kit._pipeline_conditions import are_required, check_store
 from zarr_kit._pipeline_parts import ChunkPart, covers_chunk
-from zarr_kit.errors import NotSupportedError, ZarrError, issue_warning
+from zarr_kit.errors import InvalidInputError, NotSupportedError, ZarrError, issue_warning
 
 _PRESENT = GetResult(status="present")
 _MISSING = GetResult(status="missing")
@@ -52,6 +52,8 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
 
     @classmethod
     def from_codecs(cls, codecs: Iterable[Codec]) -> Self:
+        # A wrong value is an error also for arrays that are only read.
+        are_required()
         return cls(FusedCodecPipeline.from_codecs(codecs), _is_strict())
 
     def evolve_from_array_spec(self, array_spec: ArraySpec) -> Self:
@@ -263,7 +265,12 @@ def _falling_back() -> Iterator[None]:
 def _is_strict() -> bool:
     value = zarr.config.get("codec_pipeline.strict", True)
     # The environment variable may have a value that is not a literal of Python.
-    return value.lower() not in {"false", "0", "no", "off"} if isinstance(value, str) else bool(value)
+    text = value.lower() if isinstance(value, str) else value
+    if text in (True, "true", "1", "yes", "on"):
+        return True
+    if text in (False, "false", "0", "no", "off"):
+        return False
+    raise InvalidInputError(f"the setting `codec_pipeline.strict` is {value!r}: it must be True or False")
 
 
 def _decoded(coder: ChunkCoder, value: Buffer, spec: ArraySpec) -> NDBuffer:

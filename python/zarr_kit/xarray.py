@@ -13,6 +13,7 @@ xarray's own engine does not read the v3 draft of 2022. The draft stores dimensi
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Unpack
 
@@ -22,9 +23,9 @@ from xarray.backends import BackendEntrypoint, StoreBackendEntrypoint
 from zarr_kit._api import Options, open_group
 from zarr_kit._group import Group
 from zarr_kit._hierarchy import ZarrFormat
-from zarr_kit._location import Location
+from zarr_kit._location import Location, is_in_memory, store_location
 from zarr_kit._xarray_store import GroupStore
-from zarr_kit.errors import InvalidInputError, check_names
+from zarr_kit.errors import InvalidInputError, NotSupportedError, check_names
 
 __all__ = ["ZarrKitBackend", "to_zarr"]
 
@@ -43,12 +44,37 @@ def to_zarr(dataset: xr.Dataset, location: Any, **options: Any) -> Any:
             f"the writer of xarray does not support zarr_format={options['zarr_format']!r} (expected 2 or 3): write one of"
             " them, and convert it with zarr_kit.copy()"
         )
+    _check_writable_by_xarray(location)
     # zarr-python is imported only here, because reading does not need it.
     import zarr
 
     with zarr.config.set({"codec_pipeline.path": "zarr_kit.CodecPipeline"}):
         return dataset.to_zarr(location, **options)
 
+
+def _check_writable_by_xarray(location: Any) -> None:
+    """Refuse locations that only the engine understands.
+
+    zarr-python would take a dictionary for a store in memory, and a text for the name of a folder.
+    """
+    is_described = isinstance(location, Mapping) and isinstance(location.get("type"), str)
+    text = os.fspath(location) if isinstance(location, str | os.PathLike) else ""
+    is_of_engine = isinstance(text, str) and _OF_ENGINE.match(text) is not None and not os.path.exists(text)
+    if not is_described and not is_of_engine:
+        return
+    known = "give a path, a URL of fsspec, or a store of zarr-python"
+    if is_in_memory(store_location(location, None)):
+        raise InvalidInputError(
+            f"{location!r} is a store in memory that is lost when to_zarr() returns: {known}, such as"
+            " zarr.storage.MemoryStore()"
+        )
+    raise NotSupportedError(f"the writer of xarray does not open the location {location!r}: {known}")
+
+
+# A description as JSON, a scheme of our stores before a path, or a pipeline of URLs.
+_OF_ENGINE = re.compile(
+    r"\s*\{|(?!file:)[A-Za-z][A-Za-z0-9+.-]+:(?!//)|.*\|(zip|lmdb|redb|n5|reference|overlay|zarr[23]?|icechunk|[.][.])(:|$|\|)"
+)
 
 # The arguments that open the store; all others of `open_groups_as_dict` are for decoding variables.
 _OPTIONS = ("storage_options", "zarr_format", "strict", "threads")
