@@ -163,10 +163,9 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://purl.org/zarr/spec/codec/lz4/1.0",
             "imagecodecs_lz4",
             "numcodecs.imagecodecs_lz4",
-            "imagecodecs_lz4f",
-            "numcodecs.imagecodecs_lz4f",
         ],
     ),
+    entry(Codec, "codec-lz4f", &["imagecodecs_lz4f", "numcodecs.imagecodecs_lz4f"]),
     entry(Codec, "codec-lz4h5", &["imagecodecs_lz4h5", "numcodecs.imagecodecs_lz4h5"]),
     entry(Codec, "codec-lzf", &["imagecodecs_lzf", "numcodecs.imagecodecs_lzf"]),
     entry(

@@ -98,6 +98,8 @@ pub use zarr_codec_json2::Json2;
 pub use zarr_codec_lerc::Lerc;
 #[cfg(feature = "codec-lz4")]
 pub use zarr_codec_lz4::Lz4;
+#[cfg(feature = "codec-lz4f")]
+pub use zarr_codec_lz4f::Lz4f;
 #[cfg(feature = "codec-lz4h5")]
 pub use zarr_codec_lz4h5::Lz4h5;
 #[cfg(feature = "codec-lzf")]

@@ -66,6 +66,8 @@ use zarr_codec_json2 as _;
 use zarr_codec_lerc as _;
 #[cfg(feature = "codec-lz4")]
 use zarr_codec_lz4 as _;
+#[cfg(feature = "codec-lz4f")]
+use zarr_codec_lz4f as _;
 #[cfg(feature = "codec-lz4h5")]
 use zarr_codec_lz4h5 as _;
 #[cfg(feature = "codec-lzf")]

@@ -11,14 +11,11 @@
 //! project, and a URI that other programs use is also read.
 //!
 //! imagecodecs has the codec as `imagecodecs_lz4`, in v2 and final v3; `numcodecs.imagecodecs_lz4` is also read. Only with
-//! `header`, the size precedes the block. `imagecodecs_lz4f` is LZ4's frame format, with independent blocks when writing;
-//! frames with a dictionary are refused.
+//! `header`, the size precedes the block.
 //!
-//! Source: `lz4` in numcodecs; `Lz4` and `Lz4f` in imagecodecs; "LZ4 Block Format Description"; "LZ4 Frame Format
-//! Description".
+//! Source: `lz4` in numcodecs; `Lz4` in imagecodecs; "LZ4 Block Format Description".
 
 mod block;
-mod frame;
 
 use std::sync::Arc;
 
@@ -29,8 +26,6 @@ use zarr_spec::{
     Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, LimitExceeded, Output, Pool,
     Representation, Size,
 };
-
-use frame::{Lz4Frame, Lz4fConfiguration};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -70,29 +65,6 @@ const EXAMPLES_LZ4: &[Example] = &[
     Example::v3(r#"{"name": "imagecodecs_lz4"}"#),
     Example::v2(r#"{"id": "imagecodecs_lz4", "level": 1, "hc": false, "header": false}"#),
     Example::v2(r#"{"id": "imagecodecs_lz4", "level": null, "hc": false, "header": true}"#),
-];
-
-zarr_spec::register!(
-    CodecPlugin::new(
-        Identifiers::name("imagecodecs_lz4f")
-            .with_id("imagecodecs_lz4f")
-            .with_aliases(&["numcodecs.imagecodecs_lz4f"]),
-        &create_frame,
-    )
-    .configuration::<Lz4fConfiguration>()
-    .about("Compresses to one LZ4 frame.", EXAMPLES_LZ4F)
-);
-
-const EXAMPLES_LZ4F: &[Example] = &[
-    Example::v3(r#"{"name": "imagecodecs_lz4f"}"#),
-    Example::v3(
-        r#"{"name": "imagecodecs_lz4f", "configuration": {"blocksizeid": 5, "blockchecksum": true,
-            "contentchecksum": true, "contentsize": true}}"#,
-    ),
-    Example::v2(
-        r#"{"id": "imagecodecs_lz4f", "level": null, "blocksizeid": null, "contentchecksum": null,
-            "blockchecksum": null, "contentsize": null}"#,
-    ),
 ];
 
 /// Size in bytes of the field that precedes the block and holds the decoded size.
@@ -199,10 +171,6 @@ fn create_imagecodecs(creation: &Creation<'_>, _decoded: &Representation) -> Cod
         Some(true) => Arc::new(Lz4::new()),
         Some(false) | None => Arc::new(block::Lz4Block::default()),
     }))
-}
-
-fn create_frame(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
-    Ok(Codec::BytesToBytes(Arc::new(Lz4Frame::new(&creation.parse()?)?)))
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {

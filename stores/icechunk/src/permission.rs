@@ -126,7 +126,7 @@ const AZURE: Service = Service {
     other: &["account", "azure_allow_http", "allow_http"],
 };
 
-/// What the options of a container select.
+/// The result of reading a container's options.
 struct Parsed {
     has_other_endpoint: bool,
     is_anonymous: bool,

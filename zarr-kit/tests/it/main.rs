@@ -82,7 +82,7 @@ fn is_on(feature: &str) -> bool {
         "codec-adler32" "codec-astype" "codec-base64" "codec-bitround" "codec-bitshuffle" "codec-blosc" "codec-blosc2" "codec-brotli" "codec-bytes" "codec-bz2"
         "codec-cast-value" "codec-categorize" "codec-conditional" "codec-crc32" "codec-crc32c" "codec-delta"
         "codec-fill-hdf-strings" "codec-fixedscaleoffset" "codec-fletcher32" "codec-floatpred" "codec-gdeflate" "codec-gribberish" "codec-gzip" "codec-imagecodecs-delta" "codec-imagecodecs-packbits" "codec-jenkins-lookup3" "codec-jpeg" "codec-jpeg2k" "codec-jpegls" "codec-jpegxl" "codec-json2"
-        "codec-lerc" "codec-lz4" "codec-lz4h5" "codec-lzf" "codec-lzma" "codec-lzw" "codec-msgpack2" "codec-n5-default" "codec-n5-lz4" "codec-optional" "codec-packbits" "codec-pcodec" "codec-pickle"
+        "codec-lerc" "codec-lz4" "codec-lz4f" "codec-lz4h5" "codec-lzf" "codec-lzma" "codec-lzw" "codec-msgpack2" "codec-n5-default" "codec-n5-lz4" "codec-optional" "codec-packbits" "codec-pcodec" "codec-pickle"
         "codec-png" "codec-quantize" "codec-record-member" "codec-reshape" "codec-scale-offset" "codec-sharding-indexed" "codec-shuffle" "codec-snappy" "codec-squeeze" "codec-szip" "codec-transpose"
         "codec-vlen" "codec-vlen-bytes" "codec-vlen-ndarray" "codec-vlen-utf8" "codec-vlen-v2" "codec-wavpack" "codec-webp" "codec-zfp" "codec-zlib" "codec-zstd" "dtype-bfloat16"
         "dtype-bytes" "dtype-core" "dtype-datetime" "dtype-fixed-length" "dtype-json" "dtype-optional"

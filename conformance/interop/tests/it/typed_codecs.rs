@@ -160,6 +160,7 @@ fn bytes_to_bytes() -> Vec<Case> {
     let lzma = LzmaFilter { id: 33, preset: Some(6), ..LzmaFilter::default() };
     let filters = LzmaConfiguration { filters: Some(vec![delta, lzma]), ..LzmaConfiguration::default() };
     let blosc = Blosc::new(BloscCompressor::Zstd, 5, BloscShuffle::Bit, 4, 0).unwrap();
+    let brotli = Brotli::new(4, 20, BrotliMode::Generic).unwrap();
     vec![
         case("int32", Base64, "base64", Value::Null),
         case(
@@ -174,17 +175,13 @@ fn bytes_to_bytes() -> Vec<Case> {
             "blosc",
             json!({"cname": "zstd", "clevel": 5, "shuffle": "bitshuffle", "typesize": 4, "blocksize": 0}),
         ),
-        case(
-            "int32",
-            Brotli::new(4, 20, BrotliMode::Generic).unwrap(),
-            "imagecodecs_brotli",
-            json!({"level": 4, "mode": "GENERIC", "lgwin": 20}),
-        ),
+        case("int32", brotli, "imagecodecs_brotli", json!({"level": 4, "mode": "GENERIC", "lgwin": 20})),
         case("int32", Bz2::new(1).unwrap(), "bz2", json!({"level": 1})),
         case("int32", Gdeflate::new(3).unwrap(), "zarrs.gdeflate", json!({"level": 3})),
         case("int32", Gzip::new(2).unwrap(), "gzip", json!({"level": 2})),
         case("int32", ImagecodecsPackbits, "imagecodecs_packbits", Value::Null),
         case("int32", Lz4::new(), "lz4", Value::Null),
+        case("int32", Lz4f::new(), "imagecodecs_lz4f", Value::Null),
         case("int32", Lz4h5::new(16).unwrap(), "imagecodecs_lz4h5", json!({"blocksize": 16})),
         case("int32", N5Lz4::new(1024).unwrap(), "n5.lz4", json!({"blockSize": 1024})),
         case(

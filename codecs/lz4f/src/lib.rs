@@ -1,11 +1,49 @@
-//! The frames of LZ4, which imagecodecs has as `imagecodecs_lz4f`.
+//! The `lz4f` codec: compresses each chunk to one LZ4 frame.
+//!
+//! Bytes to bytes. Blocks are independent when writing; all frames without a dictionary are read. Checksums are checked.
+//! The encoded size depends on the data and is bounded. Legacy frames, and bytes after the frame, are refused.
+//!
+//! `blocksizeid` is the maximum size of a decoded block: 4 (64 KiB, also for 0), 5 (256 KiB), 6 (1 MiB) or 7 (4 MiB).
+//! `blockchecksum`, `contentchecksum` and `contentsize` select what the frame contains, by default nothing. `level` is
+//! preserved but has no effect: the compressor of this crate has one level. Decoding depends on none of them.
+//!
+//! v2 and final v3 have the codec as `imagecodecs_lz4f`; `numcodecs.imagecodecs_lz4f` is also read.
+//!
+//! Source: `Lz4f` in imagecodecs; "LZ4 Frame Format Description".
 
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
 use serde::Deserialize;
-use zarr_spec::codec::BytesToBytesCodec;
-use zarr_spec::{CodecError, CodecResult, LimitExceeded, Output, Size};
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, LimitExceeded, Output,
+    Representation, Size, Value,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers::name("imagecodecs_lz4f")
+            .with_id("imagecodecs_lz4f")
+            .with_aliases(&["numcodecs.imagecodecs_lz4f"]),
+        &create,
+    )
+    .configuration::<Lz4fConfiguration>()
+    .about("Compresses to one LZ4 frame.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_lz4f"}"#),
+    Example::v3(
+        r#"{"name": "imagecodecs_lz4f", "configuration": {"blocksizeid": 5, "blockchecksum": true,
+            "contentchecksum": true, "contentsize": true}}"#,
+    ),
+    Example::v2(
+        r#"{"id": "imagecodecs_lz4f", "level": null, "blocksizeid": null, "contentchecksum": null,
+            "blockchecksum": null, "contentsize": null}"#,
+    ),
+];
 
 /// The first bytes of a frame. lz4_flex also reads legacy frames, which imagecodecs refuses.
 const MAGIC: [u8; 4] = *b"\x04\x22\x4d\x18";
@@ -18,7 +56,7 @@ const BLOCK_SIZE: u64 = 8;
 
 /// The configuration of imagecodecs. This compressor ignores the level.
 #[derive(Deserialize)]
-pub(crate) struct Lz4fConfiguration {
+struct Lz4fConfiguration {
     #[serde(rename = "level")]
     _level: Option<i64>,
     blocksizeid: Option<u8>,
@@ -29,13 +67,20 @@ pub(crate) struct Lz4fConfiguration {
 
 /// Compresses each chunk to one frame.
 #[derive(Debug)]
-pub(crate) struct Lz4Frame {
+pub struct Lz4f {
     header: FrameInfo,
     has_content_size: bool,
 }
 
-impl Lz4Frame {
-    pub(crate) fn new(configuration: &Lz4fConfiguration) -> CodecResult<Self> {
+impl Lz4f {
+    /// Creates the codec for frames with blocks of up to 64 KiB, without checksums and without the size of the chunk.
+    #[must_use]
+    pub fn new() -> Self {
+        let header = FrameInfo::new().block_mode(BlockMode::Independent).block_size(BlockSize::Max64KB);
+        Self { header, has_content_size: false }
+    }
+
+    fn from_configuration(configuration: &Lz4fConfiguration) -> CodecResult<Self> {
         let block_size = match configuration.blocksizeid.unwrap_or(0) {
             0 | 4 => BlockSize::Max64KB,
             5 => BlockSize::Max256KB,
@@ -47,8 +92,8 @@ impl Lz4Frame {
                 )));
             }
         };
-        let header = FrameInfo::new()
-            .block_mode(BlockMode::Independent)
+        let header = Self::new()
+            .header
             .block_size(block_size)
             .block_checksums(configuration.blockchecksum.unwrap_or(false))
             .content_checksum(configuration.contentchecksum.unwrap_or(false));
@@ -56,7 +101,19 @@ impl Lz4Frame {
     }
 }
 
-impl BytesToBytesCodec for Lz4Frame {
+impl Default for Lz4f {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl From<Lz4f> for CodecEntry {
+    fn from(_codec: Lz4f) -> Self {
+        Self::new("imagecodecs_lz4f", Value::Null)
+    }
+}
+
+impl BytesToBytesCodec for Lz4f {
     fn encoded_size(&self, decoded: Size) -> Size {
         const SMALLEST_BLOCK: u64 = 64 << 10;
         let Some(limit) = decoded.limit() else { return Size::Unknown };
@@ -108,4 +165,8 @@ impl Read for Encoded<'_> {
         }
         self.0.read(room)
     }
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
+    Ok(Codec::BytesToBytes(Arc::new(Lz4f::from_configuration(&creation.parse()?)?)))
 }
