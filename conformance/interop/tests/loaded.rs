@@ -132,10 +132,10 @@ fn chunks_go_through_a_loaded_transformer_in_a_loaded_grid() {
 fn a_loaded_store_reports_damaged_values() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.zip");
-    let location = path.to_str().unwrap();
+    let location = format!("zip:{}", path.display());
     let registry = loaded();
     let a = Key::new("a").unwrap();
-    let store = open_store(&registry, location).unwrap();
+    let store = open_store(&registry, &location).unwrap();
     store.set(&a, b"some bytes".into()).unwrap();
     store.commit().unwrap();
     drop(store);
@@ -143,7 +143,7 @@ fn a_loaded_store_reports_damaged_values() {
     let value = archive.windows(10).position(|bytes| bytes == b"some bytes").unwrap();
     archive[value] ^= 1;
     fs::write(&path, archive).unwrap();
-    let error = get_value(&*open_store(&registry, location).unwrap(), &a, 100).unwrap_err();
+    let error = get_value(&*open_store(&registry, &location).unwrap(), &a, 100).unwrap_err();
     assert!(matches!(error, StoreError::Io { kind: IoKind::Damaged, .. }), "{error:?}");
     assert!(error.to_string().contains("CRC-32"), "{error}");
 }

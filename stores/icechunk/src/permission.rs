@@ -126,7 +126,7 @@ const AZURE: Service = Service {
     other: &["account", "azure_allow_http", "allow_http"],
 };
 
-/// The result of reading a container's options.
+/// The server and the signature that the options of a container select.
 struct Parsed {
     has_other_endpoint: bool,
     is_anonymous: bool,

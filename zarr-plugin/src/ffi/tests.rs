@@ -26,7 +26,7 @@ use super::library::{Functions, entered};
 fn functions(name: &str) -> Functions {
     // SAFETY: the entry of this program, which is never unloaded.
     let contents = unsafe { entered(entry) }.unwrap();
-    assert_eq!((contents.name, contents.abi), ("library", (2, 3)));
+    assert_eq!((contents.name, contents.abi), ("library", (2, 4)));
     let (.., functions) = contents.items.into_iter().find(|(known, ..)| known.name == Some(name)).unwrap();
     functions
 }
