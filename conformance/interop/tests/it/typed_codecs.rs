@@ -258,8 +258,10 @@ fn arrays_with_a_typed_codec_equal_those_with_its_configuration() {
 fn every_codec_that_does_not_contain_codecs_has_a_type() {
     let containers = ["conditional", "n5_default", "sharding_indexed", "zarrs.optional", "zarrs.vlen"];
     // Further names of codecs, whose values have other names.
-    let further =
-        ["blosc", "bz2", "deflate", "isal", "lz4", "lzma", "spng", "zlib", "zlibng", "zopfli", "zstd"];
+    let further = [
+        "blosc", "bz2", "deflate", "isal", "lz4", "lzma", "pcodec", "spng", "zfp", "zlib", "zlibng",
+        "zopfli", "zstd",
+    ];
     let further = further.map(|name| format!("imagecodecs_{name}"));
     let cases: Vec<_> = all_cases().collect();
     let registry = zarr_kit::Registry::linked().unwrap();
