@@ -34,7 +34,8 @@ def test_lengths_of_a_rectilinear_grid_are_integers(chunks: Any) -> None:
 def test_integers_of_numpy_are_lengths() -> None:
     array = created(shape=np.int64(6), chunks=np.array([3]), shards=[np.uint8(6)])
     assert (array.shape, array.chunks, array.shards) == ((6,), (3,), (6,))
-    array.resize(np.int64(9))
+    new_shape: Any = np.int64(9)
+    array.resize(new_shape)
     assert array.shape == (9,)
     for shape in (4.5, (4.5,), "4", None):
         with pytest.raises(InvalidInputError, match="new_shape=.* is not an integer"):

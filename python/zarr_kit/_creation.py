@@ -3,7 +3,7 @@
 import json
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,8 +163,10 @@ def lengths(name: str, value: Any) -> list[int]:
     return [_length(name, part, value) for part in parts]
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)) and np.ndim(value) > 0
+def _is_list(value: Any) -> TypeGuard[Iterable[Any]]:
+    # An array of NumPy without dimensions has the type of an iterable, but cannot be iterated over.
+    is_scalar = isinstance(value, (str, bytes, Mapping)) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    return isinstance(value, Iterable) and not is_scalar
 
 
 def _length(name: str, part: Any, value: Any) -> int:

@@ -24,7 +24,7 @@ def codec_for_numcodecs(name: str) -> Any:
 
 # Codecs of images whose headers describe their elements. numcodecs passes encoded chunks without their data types and
 # shapes.
-IMAGES = frozenset(f"imagecodecs_{name}" for name in ("jpeg", "jpeg2k", "jpegls", "png", "spng", "webp"))
+IMAGES = frozenset(f"imagecodecs_{name}" for name in ("htj2k", "jpeg", "jpeg2k", "jpegls", "png", "spng", "webp"))
 
 
 class EngineCodec(numcodecs.abc.Codec):  # type: ignore[misc]

@@ -27,7 +27,7 @@ fn registry() -> Registry {
     let loader = Loader::new(&Search::nowhere().given(folder.path()), Policy::Any, Lock::default());
     let opened = loader.candidates().iter().map(|candidate| loader.open(candidate).unwrap());
     let counts: Vec<_> = opened.map(|library| (library.abi(), library.items().count())).collect();
-    assert_eq!(counts, [((2, 3), 4), ((2, 3), 10)]);
+    assert_eq!(counts, [((2, 4), 4), ((2, 4), 10)]);
     let mut registry = Registry::empty();
     assert_eq!(loader.register(&mut registry), []);
     registry

@@ -382,7 +382,7 @@ fn an_open_library_returns_its_description_and_examples() {
     let installed = Installed::new(in_rust(), &EXTENSIONS);
     let loader = installed.loader(Policy::Any);
     let library = loader.open(&loader.candidates()[0]).unwrap();
-    assert_eq!((library.abi(), library.license()), ((2, 3), "MIT"));
+    assert_eq!((library.abi(), library.license()), ((2, 4), "MIT"));
     assert!(library.build().starts_with("zarr-plugin "), "{}", library.build());
     let (_, identifiers, about) = library.items().next().unwrap();
     assert_eq!(identifiers.uri, Some("https://example.org/codecs/xor/1.0"));
