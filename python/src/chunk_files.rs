@@ -12,7 +12,7 @@ use zarr_kit::spec::store::{
     Capabilities, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreError,
 };
 use zarr_kit::spec::{Key, Output, Prefix};
-use zarr_kit::{Array, DimensionSelection, Error, Selection};
+use zarr_kit::{Array, ChunkSource, DimensionSelection, Error, Selection};
 
 use crate::chunk_changes::change_chunk;
 use crate::strided::{View, ViewPart};
@@ -35,6 +35,8 @@ pub(crate) struct FilePart {
     /// The elements of the chunk.
     ranges: Vec<Range<usize>>,
     place: ViewPart,
+    /// For each dimension of the chunk, the range in the memory of the caller; see [`View::part`].
+    axes: Vec<Option<Range<usize>>>,
     /// Whether all elements of the chunk that are inside of the array are replaced.
     is_complete: bool,
 }
@@ -131,7 +133,7 @@ impl Batch<'_, '_> {
         };
         // If the shapes differ, NumPy would broadcast, which the engine does not do.
         let place = place.filter(|place| place.counts() == counts);
-        Ok(place.map(|place| FilePart { position, key, ranges, place, is_complete }))
+        Ok(place.map(|place| FilePart { position, key, ranges, place, axes, is_complete }))
     }
 
     fn selected(
@@ -207,12 +209,35 @@ impl Chunks<'_> {
         Ok(numbers.into_iter().map(|number| (parts[number].position, store.exists(number))).collect())
     }
 
-    /// Writes a part. Returns false if the store does not accept the value.
-    pub(crate) fn write(&self, files: &dyn Store, part: &FilePart, view: &View) -> Result<bool, PartError> {
-        self.try_write(files, part, view).map_err(|error| PartError { position: part.position, error })
+    /// Returns the elements of `memory` if chunks can be encoded from them without a copy.
+    pub(crate) fn source<'v>(
+        &self,
+        memory: &CallerMemory<'_>,
+        view: &'v View,
+    ) -> Result<Option<ChunkSource<'v>>, Error> {
+        let elements = if memory.is_scalar { None } else { view.all() };
+        elements.map(|elements| self.array.chunk_source(elements, view.count())).transpose()
     }
 
-    fn try_write(&self, files: &dyn Store, part: &FilePart, view: &View) -> Result<bool, Error> {
+    /// Writes a part. Returns false if the store does not accept the value.
+    pub(crate) fn write(
+        &self,
+        files: &dyn Store,
+        part: &FilePart,
+        view: &View,
+        source: Option<ChunkSource<'_>>,
+    ) -> Result<bool, PartError> {
+        let written = self.try_write(files, part, view, source);
+        written.map_err(|error| PartError { position: part.position, error })
+    }
+
+    fn try_write(
+        &self,
+        files: &dyn Store,
+        part: &FilePart,
+        view: &View,
+        source: Option<ChunkSource<'_>>,
+    ) -> Result<bool, Error> {
         let index = vec![0; self.shape.len()];
         let is_whole = part
             .ranges
@@ -228,10 +253,20 @@ impl Chunks<'_> {
             Some(value) => files.set(&part.key, value.into()),
             None => files.erase(&part.key),
         };
-        let encode = |elements: &[u8]| self.array.encode_chunk_with(&index, elements, store);
-        let stored = match view.contiguous(&part.place) {
-            Some(elements) if is_whole => Some(encode(elements)?),
-            _ if is_whole => part.with_gathered(view, encode).transpose()?,
+        let encode = |elements: &[u8]| {
+            let shape = part.place.counts();
+            let source = self.array.chunk_source(elements, shape.iter().product())?;
+            self.array.encode_chunk_from(&index, source, shape, &vec![0; shape.len()], store)
+        };
+        let stored = match source {
+            Some(source) if is_whole => {
+                let (shape, first) = (view.shape_along(&part.axes), part.first_in_memory());
+                Some(self.array.encode_chunk_from(&index, source, &shape, &first, store)?)
+            }
+            _ if is_whole => match view.contiguous(&part.place) {
+                Some(elements) => Some(encode(elements)?),
+                None => part.with_gathered(view, encode).transpose()?,
+            },
             // A shard also contains elements outside of the array, which a later resize makes visible again.
             _ if part.is_complete && !self.is_sharded => changed(None)?.map(|value| store(value.as_deref())),
             _ => return change_chunk(files, &part.key, changed),
@@ -260,6 +295,11 @@ impl FilePart {
             DimensionSelection::Range { start, stop: range.end as u64 + skipped, step: 1 }
         });
         Selection::Orthogonal(along.collect())
+    }
+
+    /// Returns the position of the first element in the memory of the caller.
+    fn first_in_memory(&self) -> Vec<usize> {
+        self.axes.iter().map(|axis| axis.as_ref().map_or(0, |range| range.start)).collect()
     }
 
     /// Calls `work` with the elements in C order, in memory that this thread reuses.

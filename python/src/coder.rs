@@ -217,9 +217,10 @@ impl ChunkCoder {
         let view = View::source(&memory.memory)?;
         let mut results: Vec<Option<bool>> = vec![None; batch.len()];
         let parts = Batch { items: batch, memory: &memory, view: &view };
+        let chunks = self.chunks();
+        let source = chunks.source(&memory, &view).map_err(|error| exception(&error))?;
         parts.each_group(&self.shape, |parts: Vec<FilePart>| {
-            let chunks = self.chunks();
-            let write = |part: &FilePart| chunks.write(&*files, part, &view);
+            let write = |part: &FilePart| chunks.write(&*files, part, &view, source);
             let written: Vec<_> =
                 detached(py, || self.pool.install(|| parts.par_iter().map(write).collect()))?;
             for (part, written) in parts.iter().zip(written) {

@@ -11,8 +11,9 @@ pub(crate) fn format_named(name: &str) -> PyResult<Format> {
     name.parse().map_err(|error: Invalid| invalid(&error.to_string()))
 }
 
-/// Returns the builder of the array that `description` describes.
-pub(crate) fn array_builder(description: &Object) -> PyResult<ArrayBuilder> {
+/// Returns the builder of the array that `description` describes. Its fill value may also be given as the bytes of an
+/// element.
+pub(crate) fn array_builder(description: &Object, fill_value: Option<&[u8]>) -> PyResult<ArrayBuilder> {
     let shape = lengths(description, "shape")?.ok_or_else(|| invalid("`shape` is missing"))?;
     let data_type = member(description, "data_type").ok_or_else(|| invalid("`data_type` is missing"))?;
     let mut builder = ArrayBuilder::new(shape, data_type.clone());
@@ -27,6 +28,9 @@ pub(crate) fn array_builder(description: &Object) -> PyResult<ArrayBuilder> {
     }
     if member(description, "fill_is_undefined").and_then(Value::as_bool) == Some(true) {
         builder = builder.fill_value(Value::Null);
+    }
+    if let Some(element) = fill_value {
+        builder = builder.fill_element(element);
     }
     builder = with_codecs(builder, description)?;
     if member(description, "only_filters").and_then(Value::as_bool) == Some(true) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
 use zarr_kit::spec::store::Store;
-use zarr_kit::{Context, EntryKind, Error, Format, Hierarchy, OpenOptions, Progress};
+use zarr_kit::{ArrayBuilder, Context, EntryKind, Error, Format, Hierarchy, OpenOptions, Progress};
 
 use crate::archive::Place;
 use crate::array::ArrayHandle;
@@ -26,6 +26,9 @@ pub(crate) struct HierarchyHandle {
     /// The number of warnings that were already issued.
     warned: AtomicUsize,
 }
+
+/// The path of a new array, its description in JSON, and the bytes of its fill value.
+type NewArray = (String, String, Option<Vec<u8>>);
 
 /// The options from Python for opening a hierarchy.
 #[derive(Debug, FromPyObject)]
@@ -119,21 +122,15 @@ impl HierarchyHandle {
         Ok(arrays.into_iter().map(|array| ArrayHandle::new(array, self.process)).collect())
     }
 
-    /// Creates an array from a JSON description and the bytes of its fill value.
-    #[pyo3(signature = (path, description, fill_value=None))]
-    fn create_array(
-        &self,
-        py: Python<'_>,
-        path: &str,
-        description: &str,
-        fill_value: Option<Vec<u8>>,
-    ) -> PyResult<ArrayHandle> {
-        let mut builder = array_builder(&json::object(description)?)?;
-        if let Some(element) = fill_value {
-            builder = builder.fill_element(element);
-        }
-        let array = self.change(py, self.is_remote(), |hierarchy| hierarchy.create_array(path, &builder))?;
-        Ok(ArrayHandle::new(array, self.process))
+    /// Creates arrays: for each, its path, a JSON description, and the bytes of its fill value if NumPy knows them.
+    fn create_arrays(&self, py: Python<'_>, arrays: Vec<NewArray>) -> PyResult<Vec<ArrayHandle>> {
+        let builders = builders(&arrays)?;
+        let is_long = self.is_remote() || arrays.len() > 1;
+        let created = self.change(py, is_long, |hierarchy| {
+            let arrays = arrays.iter().zip(&builders);
+            hierarchy.create_arrays(arrays.map(|((path, ..), builder)| (path.as_str(), &**builder)))
+        })?;
+        Ok(created.into_iter().map(|array| ArrayHandle::new(array, self.process)).collect())
     }
 
     /// Creates a group with attributes from a JSON text.
@@ -249,6 +246,23 @@ impl HierarchyHandle {
         let known = self.warned.swap(warnings.len(), Ordering::Relaxed);
         warnings.iter().skip(known).try_for_each(|warning| warn(&warning.to_string()))
     }
+}
+
+/// Returns the builder of each array. Arrays with equal descriptions that follow each other share one.
+fn builders(arrays: &[NewArray]) -> PyResult<Vec<Arc<ArrayBuilder>>> {
+    let mut builders: Vec<Arc<ArrayBuilder>> = Vec::with_capacity(arrays.len());
+    let mut previous: Option<&NewArray> = None;
+    for array in arrays {
+        let (_, description, fill_value) = array;
+        let is_equal = previous.is_some_and(|(_, text, fill)| text == description && fill == fill_value);
+        let shared = builders.last().filter(|_| is_equal).map(Arc::clone);
+        builders.push(match shared {
+            Some(builder) => builder,
+            None => Arc::new(array_builder(&json::object(description)?, fill_value.as_deref())?),
+        });
+        previous = Some(array);
+    }
+    Ok(builders)
 }
 
 /// A hierarchy to open, without its consolidated metadata.

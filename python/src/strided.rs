@@ -99,6 +99,23 @@ impl View {
         unsafe { StridedMemory::new(start, &part.counts, &part.strides, self.0.item_size()) }
     }
 
+    /// Returns all elements as a slice, if they follow each other in C order.
+    pub(crate) fn all(&self) -> Option<&[u8]> {
+        self.contiguous(&self.whole())
+    }
+
+    /// Returns the shape of the view with an additional axis of one element for each `None` of `axes`.
+    pub(crate) fn shape_along(&self, axes: &[Option<Range<usize>>]) -> Vec<usize> {
+        let mut lengths = self.0.shape().iter();
+        let length = |axis: &Option<_>| axis.as_ref().map_or(1, |_| lengths.next().copied().unwrap_or(1));
+        axes.iter().map(length).collect()
+    }
+
+    /// Returns the number of elements.
+    pub(crate) fn count(&self) -> usize {
+        self.0.shape().iter().product()
+    }
+
     /// Returns the elements of a part as a slice, if they follow each other in C order.
     pub(crate) fn contiguous(&self, part: &ViewPart) -> Option<&[u8]> {
         let size = part.size(self.0.item_size())?;

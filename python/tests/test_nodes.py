@@ -234,3 +234,52 @@ def test_chunks_of_different_lengths_are_listed(tmp_path: Path) -> None:
     assert array.cdata_shape == (3, 2)
     assert array.blocks[2, 1].tolist() == data[3:, 4:].tolist()
     assert array[::-1].tolist() == data[::-1].tolist()
+
+
+def test_many_arrays_are_created_with_one_call(group: zarr_kit.Group, tmp_path: Path) -> None:
+    common: Any = {"shape": (4, 6), "chunks": (2, 3), "dtype": "int16"}
+    new = {
+        "a": common,
+        "below/b": {"data": np.arange(5.0), "fill_value": np.nan, "attributes": {"unit": "K"}},
+        "c": common,
+        "d": {**common, "fill_value": 7},
+    }
+    zarr_format: Any = "v3-draft" if group.format == "v3-draft" else group.zarr_format
+    at_once = zarr_kit.create_group(tmp_path / "at_once", zarr_format=zarr_format)
+    created = at_once.create_arrays(new)
+    one_by_one = zarr_kit.create_group(tmp_path / "one_by_one", zarr_format=zarr_format)
+    for name, arguments in new.items():
+        one_by_one.create_array(name, **arguments)
+    assert stored(tmp_path / "at_once") == stored(tmp_path / "one_by_one")
+
+    assert {name: array.path for name, array in created.items()} == {name: f"/{name}" for name in new}
+    created["a"][...] = 3
+    assert [at_once[name][0, 0] for name in "acd"] == [3, 0, 7]
+    np.testing.assert_array_equal(at_once["below/b"][...], np.arange(5.0))
+    assert at_once.create_arrays({}) == {}
+
+
+def stored(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_arrays_of_one_call_are_checked_before_anything_is_written(group: zarr_kit.Group) -> None:
+    common: Any = {"shape": (4,), "dtype": "int16"}
+    for arrays, message in (
+        ({"new": common, "wrong": {"shape": (4,)}}, "`shape` and `dtype`"),
+        ({"new": common, "wrong": {**common, "dtype": "int17"}}, "int17"),
+        ({"new": common, "wrong": {**common, "chunks": (2, 2)}}, "chunks"),
+        ({"new": common, "new/": common}, "two of the names are the same path"),
+        ({"new": common, "numbers/below": common}, "/numbers"),
+    ):
+        with pytest.raises(errors.ZarrError, match=re.escape(message)):
+            group.create_arrays(arrays)
+        assert "new" not in group, arrays
+    with pytest.raises(errors.NodeExistsError, match="/numbers"):
+        group.create_arrays({"numbers": common})
+    assert group["numbers"].shape == (2, 3)
+    group.create_arrays({"numbers": common, "new": common}, overwrite=True)
+    assert group["numbers"].shape == (4,)
+    reading = zarr_kit.open_group(group.location, mode="r")
+    with pytest.raises(errors.ReadOnlyError, match='mode="r\\+"'):
+        reading.create_arrays({"later": common})

@@ -155,14 +155,27 @@ def consolidate(store: Location, path: str = "/", **options: Unpack[Options]) ->
 
 def new_array(hierarchy: Hierarchy, path: str, arguments: NewArray) -> Array:
     """Create an array in an open hierarchy, with arguments that :func:`check_arguments` accepts."""
-    hierarchy.check_writable(path)
-    data = arguments.get("data")
-    elements = None if data is None else np.asarray(data)
-    description, fill = array_description(arguments, elements, format=hierarchy.engine.format)
-    array = Array(hierarchy, hierarchy.engine.create_array(path, description, fill))
-    if elements is not None and arguments.get("write_data", True):
-        array[...] = elements
-    return array
+    return new_arrays(hierarchy, {path: arguments})[0]
+
+
+def new_arrays(hierarchy: Hierarchy, arrays: Mapping[str, NewArray]) -> list[Array]:
+    """Create the arrays at the given paths of an open hierarchy, like :func:`new_array`."""
+    for path in arrays:
+        hierarchy.check_writable(path)
+    elements = {path: np.asarray(new["data"]) for path, new in arrays.items() if new.get("data") is not None}
+    descriptions: dict[int, tuple[str, bytes | None]] = {}
+    format = hierarchy.engine.format
+    described = []
+    for path, new in arrays.items():
+        # Many arrays often share one dictionary of arguments.
+        if id(new) not in descriptions:
+            descriptions[id(new)] = array_description(new, elements.get(path), format=format)
+        described.append((path, *descriptions[id(new)]))
+    created = [Array(hierarchy, engine) for engine in hierarchy.engine.create_arrays(described)]
+    for array, (path, new) in zip(created, arrays.items(), strict=True):
+        if path in elements and new.get("write_data", True):
+            array[...] = elements[path]
+    return created
 
 
 def _opened(store: Location, mode: str, options: Options) -> Hierarchy:

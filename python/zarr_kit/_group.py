@@ -8,7 +8,7 @@ from zarr_kit._array import Array
 from zarr_kit._attributes import Attributes
 from zarr_kit._creation import NewArray, check_arguments
 from zarr_kit._hierarchy import Hierarchy
-from zarr_kit.errors import NodeNotFoundError
+from zarr_kit.errors import InvalidInputError, NodeNotFoundError
 
 if TYPE_CHECKING:
     from zarr_kit._display import Info
@@ -162,6 +162,25 @@ class Group:
         if overwrite:
             erase_if_present(self._hierarchy, path)
         return new_array(self._hierarchy, path, arguments)
+
+    def create_arrays(self, arrays: Mapping[str, NewArray], *, overwrite: bool = False) -> dict[str, Array]:
+        """Create arrays below this group: a mapping from names to the arguments of :func:`zarr_kit.create_array`.
+
+        In an object store, this takes little longer than creating one array, because many requests are sent at the same
+        time. All arguments are checked before anything is written. If one of the nodes exists already, or if the store
+        fails, some of the arrays may have been created.
+        """
+        from zarr_kit._api import new_arrays
+
+        for arguments in arrays.values():
+            check_arguments(arguments)
+        below = {self._below(name): arguments for name, arguments in arrays.items()}
+        if len(below) < len(arrays):
+            raise InvalidInputError("two of the names are the same path: give each array once")
+        for path in below if overwrite else ():
+            self._hierarchy.check_writable(path)
+            erase_if_present(self._hierarchy, path)
+        return dict(zip(arrays, new_arrays(self._hierarchy, below), strict=True))
 
     def commit(self) -> None:
         """Make all changes permanent in a store that collects changes, such as a zip archive.

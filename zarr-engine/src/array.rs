@@ -28,6 +28,7 @@ use crate::progress::Progress;
 use crate::resolve::{Resolved, UsedFallback, resolve};
 use crate::stored::{ArrayPlace, Opened, StoredArray};
 
+pub use coding::ChunkSource;
 pub use read_ahead::ReadAhead;
 
 /// An array of a hierarchy. It is cheap to clone, and all methods are thread-safe.

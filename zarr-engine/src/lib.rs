@@ -53,7 +53,7 @@ mod values;
 mod variable;
 mod writer;
 
-pub use array::{Array, ReadAhead};
+pub use array::{Array, ChunkSource, ReadAhead};
 pub use builder::{ArrayBuilder, DimensionName, Order};
 pub use context::{ArrayOptions, Context, FallbackPolicy, Limits, UndefinedFill};
 pub use element::Element;

@@ -35,12 +35,12 @@ pub use zarr_engine::ndarray;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub use zarr_engine::plugins as loaded;
 pub use zarr_engine::{
-    Array, ArrayBuilder, ArrayOptions, AsNodePath, Context, DimensionName, DimensionSelection, Element,
-    ElementArray, EntryKind, Erasure, Error, ErrorKind, FallbackPolicy, Group, Hierarchy, IntoSelection,
-    Limits, Memory, Node, NodeEntry, OpenOptions, Order, OutOfMemory, Problem, Progress, ReadAhead,
-    ReadElement, Selection, SelectionEntry, SelectionExpression, StridedMemory, ThreadPool, UndefinedFill,
-    Unreadable, UsedFallback, Values, Warning, WriteElement, convert, error, open_store, readable_location,
-    recognizing,
+    Array, ArrayBuilder, ArrayOptions, AsNodePath, ChunkSource, Context, DimensionName, DimensionSelection,
+    Element, ElementArray, EntryKind, Erasure, Error, ErrorKind, FallbackPolicy, Group, Hierarchy,
+    IntoSelection, Limits, Memory, Node, NodeEntry, OpenOptions, Order, OutOfMemory, Problem, Progress,
+    ReadAhead, ReadElement, Selection, SelectionEntry, SelectionExpression, StridedMemory, ThreadPool,
+    UndefinedFill, Unreadable, UsedFallback, Values, Warning, WriteElement, convert, error, open_store,
+    readable_location, recognizing,
 };
 pub use zarr_engine::{bf16, f16};
 pub use zarr_json::{self as json, json};

@@ -83,8 +83,8 @@ class Program:
 
         def work():
             group = zarr_kit.create_group(location(case), overwrite=True, threads=self.threads)
-            for name in case.names():
-                group.create_array(name, shape=case.shape, chunks=case.chunks, dtype=case.data_type)
+            arguments = {"shape": case.shape, "chunks": case.chunks, "dtype": case.data_type}
+            group.create_arrays(dict.fromkeys(case.names(), arguments))
 
         _, seconds = timed(work)
         return seconds, checksum_of_lines(f"/{name}" for name in case.names())

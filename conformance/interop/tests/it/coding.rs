@@ -64,6 +64,28 @@ fn an_encoded_chunk_is_stored_by_the_caller_and_read_by_the_array() {
 }
 
 #[test]
+fn a_chunk_is_encoded_from_a_box_of_a_larger_array_in_memory() {
+    for codecs in [zstd(), json!([{"name": "bytes", "configuration": {"endian": "little"}}])] {
+        let (_store, array) = array(&document(&[7, 5], &[4, 3], &codecs));
+        let elements: Vec<u16> = (1..=60).collect();
+        let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
+        let source = array.chunk_source(&bytes, 60).unwrap();
+        let value =
+            array.encode_chunk_from(&[0, 0], source, &[6, 10], &[2, 5], |value| value.map(<[u8]>::to_vec));
+        let decoded = array.decode_chunk(&[0, 0], value.unwrap().as_deref()).unwrap();
+        let expected = (2..6).flat_map(|row| (5..8).map(move |column| row * 10 + column + 1_u16));
+        let expected: Vec<u8> = expected.flat_map(u16::to_ne_bytes).collect();
+        assert_eq!(decoded.bytes(), expected);
+        for (shape, first) in [([6, 10], [3, 5]), ([6, 10], [2, 8]), ([6, 9], [0, 0]), ([10, 6], [7, 0])] {
+            let refused = array.encode_chunk_from(&[0, 0], source, &shape, &first, |_| ());
+            assert!(matches!(refused, Err(Error::Elements(_))), "{shape:?} {first:?}");
+        }
+        assert!(array.encode_chunk_from(&[0, 0], source, &[60], &[0], |_| ()).is_err());
+        assert!(array.chunk_source(&bytes, 59).is_err());
+    }
+}
+
+#[test]
 fn wrong_sizes_and_damaged_values_are_errors_that_name_the_chunk() {
     let (_store, array) = array(&document(&[7, 5], &[4, 3], &zstd()));
     assert!(matches!(array.encode_chunk(&[0, 0], &[0; 23]), Err(Error::Elements(_))));
