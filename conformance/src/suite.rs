@@ -37,7 +37,7 @@ mod tried;
 mod worker;
 mod workers;
 
-pub use allocations::{CountingAllocator, highest, requests};
+pub use allocations::{CountingAllocator, highest, requests, requests_of_this_thread};
 pub use codec::{Fixture, FixtureError, add_fixtures, fixtures_in};
 #[cfg(feature = "proptest")]
 pub(crate) use elements::payloads;

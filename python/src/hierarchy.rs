@@ -27,6 +27,9 @@ pub(crate) struct HierarchyHandle {
     warned: AtomicUsize,
 }
 
+/// Creating more arrays than this in files takes longer than some tenths of a second.
+const MANY_ARRAYS: usize = 10_000;
+
 /// The path of a new array, its description in JSON, and the bytes of its fill value.
 type NewArray = (String, String, Option<Vec<u8>>);
 
@@ -125,7 +128,7 @@ impl HierarchyHandle {
     /// Creates arrays: for each, its path, a JSON description, and the bytes of its fill value if NumPy knows them.
     fn create_arrays(&self, py: Python<'_>, arrays: Vec<NewArray>) -> PyResult<Vec<ArrayHandle>> {
         let builders = builders(&arrays)?;
-        let is_long = self.is_remote() || arrays.len() > 1;
+        let is_long = self.is_remote() || arrays.len() > MANY_ARRAYS;
         let created = self.change(py, is_long, |hierarchy| {
             let arrays = arrays.iter().zip(&builders);
             hierarchy.create_arrays(arrays.map(|((path, ..), builder)| (path.as_str(), &**builder)))

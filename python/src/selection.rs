@@ -6,11 +6,12 @@ use pyo3::types::{PyInt, PyList, PyTuple};
 use zarr_kit::spec::Elements;
 use zarr_kit::{Array, DimensionSelection, Selection};
 
-/// Calls with fewer selected bytes, chunks and decoded bytes than these limits take at most some tens of milliseconds.
-/// Longer calls run on another thread; starting it for a short call would take a noticeable part of the time.
+/// Calls with fewer selected bytes, chunks and decoded bytes than these limits take at most some tenths of a second, so
+/// that Ctrl-C seems to work at once. Longer calls run on another thread; starting it for a short call would take a
+/// noticeable part of the time.
 const MANY_SELECTED: u64 = 8 << 20;
 const MANY_CHUNKS: u64 = 256;
-const MANY_DECODED: u64 = 64 << 20;
+const MANY_DECODED: u64 = 256 << 20;
 
 /// The assumed size of an element of variable size.
 const VARIABLE_SIZE: u64 = 64;
@@ -74,7 +75,9 @@ pub(crate) fn may_take_long(array: &Array, selection: &Selection) -> bool {
         Elements::Fixed { size, .. } => size as u64,
         Elements::Variable => VARIABLE_SIZE,
     };
-    let chunk = array.chunk_grid().largest_chunk();
+    // Of a shard, only the inner chunks with selected elements are decoded.
+    let inner = array.inner_chunk_shape().ok().flatten();
+    let chunk = inner.unwrap_or_else(|| array.chunk_grid().largest_chunk());
     let mut elements = element;
     let mut chunks = 1_u64;
     match selection {

@@ -8,7 +8,7 @@ import math
 import operator
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,11 @@ _INVALID = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+# The axes of a result that has them in the order of the array.
+_IN_ORDER = tuple(range(64))
+
+
+class Plan(NamedTuple):
     """The elements to read or write, and their arrangement."""
 
     entries: Entries
@@ -42,12 +45,12 @@ class Plan:
     @property
     def is_direct(self) -> bool:
         """Whether the elements are in the order of the result."""
-        return not self.reversed_axes and self.axes == tuple(range(len(self.axes)))
+        return not self.reversed_axes and self.axes == _IN_ORDER[: len(self.axes)]
 
     def arrange(self, elements: NDArray[Any]) -> NDArray[Any]:
         """Arrange elements from the engine like NumPy, without a copy."""
-        if self.is_scalar:
-            return elements.reshape(())
+        if self.is_direct:
+            return elements.reshape(self.shape)
         elements = elements.reshape(self.stored_shape)
         if self.reversed_axes:
             elements = np.flip(elements, self.reversed_axes)
@@ -67,14 +70,35 @@ class Plan:
 
 def plan(key: Any, shape: tuple[int, ...]) -> Plan:
     """Return the plan of `array[key]`."""
-    if isinstance(key, tuple) and len(key) == len(shape) and all(type(part) is int for part in key):
-        # A fast path, because programs write single elements in loops.
-        return Plan(tuple(map(_located_index, key, range(len(shape)), shape)), (), (), (), (), (), True)
+    if isinstance(key, tuple) and len(key) == len(shape) and (box := _box_plan(key, shape)) is not None:
+        return box
     tokens = _tokens(key, shape)
     has_ellipsis = key is Ellipsis or (isinstance(key, tuple) and any(part is Ellipsis for part in key))
     if any(isinstance(token, _Advanced) for token in tokens):
         return _advanced_plan(tokens, shape)
     return _basic_plan(tokens, is_scalar=not has_ellipsis)
+
+
+def _box_plan(key: tuple[Any, ...], shape: tuple[int, ...]) -> Plan | None:
+    """Return the plan of a key of integers and slices without a step, or None for other keys.
+
+    Programs read and write single elements and small boxes in loops, where the general case would take most of the time.
+    """
+    entries: list[int | Range | Indices] = []
+    lengths: list[int] = []
+    for dimension, (part, length) in enumerate(zip(key, shape, strict=True)):
+        if type(part) is int:
+            entries.append(_located_index(part, dimension, length))
+        elif type(part) is slice and part.step is None:
+            start, stop, _ = part.indices(length)
+            if stop <= start:
+                return None
+            entries.append((start, stop, 1))
+            lengths.append(stop - start)
+        else:
+            return None
+    stored = tuple(lengths)
+    return Plan(tuple(entries), stored, (), stored, _IN_ORDER[: len(stored)], stored, not stored)
 
 
 def orthogonal_plan(key: Any, shape: tuple[int, ...]) -> Plan:

@@ -1,9 +1,12 @@
-//! Counts allocations: work that is repeated for every chunk must allocate almost never, whatever the chunks
-//! hold.
+//! Counts allocations, and how often threads wait for each other: work that is repeated for every chunk must do both
+//! almost never, whatever the chunks hold.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
-use zarr_conformance::suite::{CountingAllocator, requests};
-use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
+use std::fs;
+use std::path::PathBuf;
+
+use zarr_conformance::suite::{CountingAllocator, requests, requests_of_this_thread};
+use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, ThreadPool, open_store};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -11,10 +14,9 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 const CHUNK: u64 = 1000;
 
 /// Creates and writes an array of `chunks` chunks.
-fn array(location: &str, chunks: u64, codec: Option<&str>) -> Array {
-    let context = Context::linked().unwrap().with_one_thread();
+fn array(context: &Context, location: &str, chunks: u64, codec: Option<&str>) -> Array {
     let store = open_store(context.registry(), location).unwrap();
-    let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
+    let hierarchy = Hierarchy::create(store, context, Format::V3).unwrap();
     let builder = ArrayBuilder::new([chunks * CHUNK], "uint16").chunks([CHUNK]).uncompressed();
     let builder = match codec {
         Some(codec) => builder.codec((codec, zarr_kit::spec::Object::new())),
@@ -35,7 +37,7 @@ fn per_chunk(is_on_disk: bool, codec: Option<&str>) -> [f64; 2] {
     let counted = [64, 192].map(|chunks| {
         let folder = tempfile::tempdir().unwrap();
         let location = if is_on_disk { folder.path().to_str().unwrap() } else { "memory:" };
-        let array = array(location, chunks, codec);
+        let array = array(&Context::linked().unwrap().with_one_thread(), location, chunks, codec);
         let expected = elements(&array);
         let mut found = vec![0; expected.len()];
         // The first read fills the caches.
@@ -63,6 +65,51 @@ fn an_additional_chunk_allocates_nothing_except_its_value_in_memory() {
         assert!(
             all,
             "allocations per chunk on disk and in memory with codec {codec:?}: {found:?}, expected {wanted:?}"
+        );
+    }
+}
+
+/// Returns how often threads of this process went to sleep: for a lock, for work, or for a disk.
+fn sleeps() -> u64 {
+    let tasks = fs::read_dir("/proc/self/task").unwrap();
+    let of_task = |folder: PathBuf| {
+        // A thread may end meanwhile.
+        let status = fs::read_to_string(folder.join("status")).ok()?;
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")?.trim().parse::<u64>().ok())
+    };
+    tasks.filter_map(|task| of_task(task.unwrap().path())).sum()
+}
+
+/// Threads share nothing on the path of a chunk: 16 threads, of which a few run at any time, would often find a shared
+/// lock locked by a thread that does not run.
+#[test]
+#[cfg(target_os = "linux")]
+fn sixteen_threads_allocate_nothing_and_do_not_wait_for_each_other() {
+    const CHUNKS: u64 = 4000;
+    let threads = ThreadPool::new(16).unwrap();
+    let context = Context::linked().unwrap().with_thread_pool(&threads);
+    for codec in [None, Some("zstd")] {
+        let folder = tempfile::tempdir().unwrap();
+        let array = array(&context, folder.path().to_str().unwrap(), CHUNKS, codec);
+        let expected = elements(&array);
+        let mut found = vec![0; expected.len()];
+        let allocations = || threads.install(|| rayon::broadcast(|_| requests_of_this_thread() as u64));
+        let so_far = || [allocations().iter().sum(), sleeps()];
+        let counted = |work: &mut dyn FnMut()| {
+            // Threads that had no chunk before allocate their buffers.
+            (0..3).for_each(|_| work());
+            let before: [u64; 2] = so_far();
+            work();
+            let after = so_far();
+            [0, 1].map(|kind| (after[kind] - before[kind]) as f64 / CHUNKS as f64)
+        };
+        let reading = counted(&mut || array.read_into(&Selection::All, &mut found).unwrap());
+        let writing = counted(&mut || array.write(&Selection::All, &expected).unwrap());
+        assert!(
+            reading.iter().chain(&writing).all(|&count| count < 0.1),
+            "allocations and sleeps per chunk with codec {codec:?}: {reading:?} for reading, {writing:?} for writing"
         );
     }
 }

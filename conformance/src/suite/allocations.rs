@@ -73,9 +73,15 @@ pub fn requests(run: impl FnOnce()) -> usize {
     let before = REQUESTS.get();
     drop(black_box(Vec::<u8>::with_capacity(1)));
     assert!(REQUESTS.get() > before, "the allocator of this program does not count");
-    let before = REQUESTS.get();
+    let before = requests_of_this_thread();
     run();
-    REQUESTS.get() - before
+    requests_of_this_thread() - before
+}
+
+/// Returns the number of allocations and reallocations by this thread since it began.
+#[must_use]
+pub fn requests_of_this_thread() -> usize {
+    REQUESTS.get()
 }
 
 /// Returns the peak number of bytes that this thread allocated during `run`, not counting earlier allocations. `None`
