@@ -13,11 +13,11 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const CHUNK: u64 = 1000;
 
-/// Creates and writes an array of `chunks` chunks.
-fn array(context: &Context, location: &str, chunks: u64, codec: Option<&str>) -> Array {
+/// Creates and writes an array of `chunks` chunks per row.
+fn array(context: &Context, location: &str, [rows, chunks]: [u64; 2], codec: Option<&str>) -> Array {
     let store = open_store(context.registry(), location).unwrap();
     let hierarchy = Hierarchy::create(store, context, Format::V3).unwrap();
-    let builder = ArrayBuilder::new([chunks * CHUNK], "uint16").chunks([CHUNK]).uncompressed();
+    let builder = ArrayBuilder::new([rows, chunks * CHUNK], "uint16").chunks([1, CHUNK]).uncompressed();
     let builder = match codec {
         Some(codec) => builder.codec((codec, zarr_kit::spec::Object::new())),
         None => builder,
@@ -28,7 +28,9 @@ fn array(context: &Context, location: &str, chunks: u64, codec: Option<&str>) ->
 }
 
 fn elements(array: &Array) -> Vec<u8> {
-    (0..array.shape()[0]).flat_map(|number| u16::try_from(number % 9973).unwrap().to_ne_bytes()).collect()
+    (0..array.shape().iter().product())
+        .flat_map(|number| u16::try_from(number % 9973).unwrap().to_ne_bytes())
+        .collect()
 }
 
 /// Returns the allocations per additional chunk for reading into an existing buffer and for overwriting
@@ -37,7 +39,7 @@ fn per_chunk(is_on_disk: bool, codec: Option<&str>) -> [f64; 2] {
     let counted = [64, 192].map(|chunks| {
         let folder = tempfile::tempdir().unwrap();
         let location = if is_on_disk { folder.path().to_str().unwrap() } else { "memory:" };
-        let array = array(&Context::linked().unwrap().with_one_thread(), location, chunks, codec);
+        let array = array(&Context::linked().unwrap().with_one_thread(), location, [1, chunks], codec);
         let expected = elements(&array);
         let mut found = vec![0; expected.len()];
         // The first read fills the caches.
@@ -87,12 +89,15 @@ fn sleeps() -> u64 {
 #[test]
 #[cfg(target_os = "linux")]
 fn sixteen_threads_allocate_nothing_and_do_not_wait_for_each_other() {
-    const CHUNKS: u64 = 4000;
+    // Each row is a folder, which the system locks when a file in it is created or renamed.
+    const ROWS: u64 = 64;
+    const CHUNKS: u64 = 64;
     let threads = ThreadPool::new(16).unwrap();
     let context = Context::linked().unwrap().with_thread_pool(&threads);
     for codec in [None, Some("zstd")] {
-        let folder = tempfile::tempdir().unwrap();
-        let array = array(&context, folder.path().to_str().unwrap(), CHUNKS, codec);
+        // In memory, because a disk lets threads wait for its journal.
+        let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+        let array = array(&context, folder.path().to_str().unwrap(), [ROWS, CHUNKS], codec);
         let expected = elements(&array);
         let mut found = vec![0; expected.len()];
         let allocations = || threads.install(|| rayon::broadcast(|_| requests_of_this_thread() as u64));
@@ -103,7 +108,7 @@ fn sixteen_threads_allocate_nothing_and_do_not_wait_for_each_other() {
             let before: [u64; 2] = so_far();
             work();
             let after = so_far();
-            [0, 1].map(|kind| (after[kind] - before[kind]) as f64 / CHUNKS as f64)
+            [0, 1].map(|kind| (after[kind] - before[kind]) as f64 / (ROWS * CHUNKS) as f64)
         };
         let reading = counted(&mut || array.read_into(&Selection::All, &mut found).unwrap());
         let writing = counted(&mut || array.write(&Selection::All, &expected).unwrap());
