@@ -162,7 +162,7 @@ def test_arguments_out_of_range_never_cause_a_panic(tmp_path: Path) -> None:
         calls += [
             lambda text=text: hierarchy.array(text),  # type: ignore[misc]
             lambda text=text: hierarchy.kind(text),  # type: ignore[misc]
-            lambda text=text: hierarchy.create_array("/c", text),  # type: ignore[misc]
+            lambda text=text: hierarchy.create_arrays([("/c", text, None)]),  # type: ignore[misc]
             lambda text=text: _engine.ChunkCoder.open(text, "v3", False, None),  # type: ignore[misc]
             lambda text=text: zarr_kit.open(tmp_path / "a", text),  # type: ignore[misc]
             lambda text=text: zarr_kit.copy(tmp_path / "a", tmp_path / "copy", path=text),  # type: ignore[misc]

@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::fs;
-use std::path::PathBuf;
 
 use zarr_conformance::suite::{CountingAllocator, requests, requests_of_this_thread};
 use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, ThreadPool, open_store};
@@ -71,17 +70,12 @@ fn an_additional_chunk_allocates_nothing_except_its_value_in_memory() {
     }
 }
 
-/// Returns how often threads of this process went to sleep: for a lock, for work, or for a disk.
-fn sleeps() -> u64 {
-    let tasks = fs::read_dir("/proc/self/task").unwrap();
-    let of_task = |folder: PathBuf| {
-        // A thread may end meanwhile.
-        let status = fs::read_to_string(folder.join("status")).ok()?;
-        status
-            .lines()
-            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")?.trim().parse::<u64>().ok())
-    };
-    tasks.filter_map(|task| of_task(task.unwrap().path())).sum()
+/// Returns how often this thread went to sleep: for a lock, for work, or for a disk.
+#[cfg(target_os = "linux")]
+fn sleeps_of_this_thread() -> u64 {
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+    let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    count.unwrap().trim().parse().unwrap()
 }
 
 /// Threads share nothing on the path of a chunk: 16 threads, of which a few run at any time, would often find a shared
@@ -100,8 +94,11 @@ fn sixteen_threads_allocate_nothing_and_do_not_wait_for_each_other() {
         let array = array(&context, folder.path().to_str().unwrap(), [ROWS, CHUNKS], codec);
         let expected = elements(&array);
         let mut found = vec![0; expected.len()];
-        let allocations = || threads.install(|| rayon::broadcast(|_| requests_of_this_thread() as u64));
-        let so_far = || [allocations().iter().sum(), sleeps()];
+        let of_threads = || {
+            threads
+                .install(|| rayon::broadcast(|_| [requests_of_this_thread() as u64, sleeps_of_this_thread()]))
+        };
+        let so_far = || [0, 1].map(|kind| of_threads().iter().map(|counts| counts[kind]).sum());
         let counted = |work: &mut dyn FnMut()| {
             // Threads that had no chunk before allocate their buffers.
             (0..3).for_each(|_| work());
