@@ -64,9 +64,11 @@ impl Array {
         Ok(ChunkSource { elements: self.checked_source(elements, count)?, count })
     }
 
-    /// Encodes a chunk like [`Array::encode_chunk`], and returns the result of `use_value`. Nothing is copied but what
-    /// the codecs copy: the elements of the chunk are a box of `source`, which has the shape `shape` in C order, and the
-    /// value that `use_value` receives is in memory of the engine. The box begins at the position `first`.
+    /// Encodes a chunk like [`Array::encode_chunk`], and returns the result of `use_value`. The elements of the chunk
+    /// are a box in `source`, and the value that `use_value` receives is in memory of the engine, so that only codecs
+    /// copy them.
+    ///
+    /// `source` has the shape `shape`, in C order. The box begins at the position `first`.
     ///
     /// # Errors
     ///
