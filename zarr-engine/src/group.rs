@@ -42,7 +42,8 @@ impl Group {
         &self.path
     }
 
-    /// Returns the metadata, as they were when the group was opened.
+    /// Returns the metadata, as they were when the group was opened. If nodes are read through consolidated metadata, those
+    /// of their group are returned without entries.
     #[must_use]
     pub fn metadata(&self) -> &GroupMetadata {
         &self.metadata

@@ -129,3 +129,17 @@ fn opening_arrays_takes_store_calls_and_allocations_in_proportion_to_their_numbe
         }),
     );
 }
+
+/// Consolidated metadata are parsed when the hierarchy is opened, and not again whenever their group is opened.
+#[test]
+fn opening_a_consolidated_root_takes_the_same_allocations_for_any_number_of_nodes() {
+    let of_root = |arrays| {
+        let (_store, hierarchy) = hierarchy(1, arrays);
+        hierarchy.consolidate("/").unwrap();
+        let opened = Hierarchy::open(Arc::clone(hierarchy.store()), hierarchy.context()).unwrap();
+        assert!(opened.is_consolidated());
+        assert_eq!(opened.group("/g0").unwrap().arrays().unwrap().len(), arrays);
+        requests(|| drop(opened.group("/").unwrap()))
+    };
+    assert_eq!(of_root(200), of_root(20));
+}

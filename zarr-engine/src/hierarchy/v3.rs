@@ -237,8 +237,27 @@ fn consolidated(access: &Access, document: &Value) -> Option<BTreeMap<NodePath, 
         .into_iter()
         .filter_map(|(path, node)| Some((NodePath::parse(&format!("/{path}"), Format::V3).ok()?, node)));
     let mut documents: BTreeMap<_, _> = nodes.collect();
-    documents.insert(NodePath::root(), document.clone());
+    documents.insert(NodePath::root(), without_copies(document));
     Some(documents)
+}
+
+/// Returns the document of a group without the copies in its consolidated metadata, because the [`Snapshot`] has them,
+/// and they would be parsed whenever the group is opened.
+fn without_copies(document: &Value) -> Value {
+    let copies = |(name, value): (&str, &Value)| match name {
+        "metadata" => Value::from(Object::new()),
+        _ => value.clone(),
+    };
+    let member = |(name, value): (&str, &Value)| match value.as_object() {
+        Some(consolidated) if name == "consolidated_metadata" => {
+            Value::from(consolidated.iter().map(|one| (one.0, copies(one))).collect::<Object>())
+        }
+        _ => value.clone(),
+    };
+    match document.as_object() {
+        Some(members) => Value::from(members.iter().map(|one| (one.0, member(one))).collect::<Object>()),
+        None => document.clone(),
+    }
 }
 
 fn found(access: &Access, path: &NodePath, document: Option<Value>) -> Result<Option<FoundNode>, Error> {

@@ -7,9 +7,9 @@ use zarr_metadata::v3::{group_document, node_key};
 use zarr_metadata::{GroupMetadata, NodeMetadata};
 use zarr_spec::{Format, NodePath, Object, Value};
 
-use super::V3;
 use super::documents::{made, parse, parse_all, stored, stored_all};
 use super::listing::{entry, listed};
+use super::{V3, without_copies};
 use crate::error::Error;
 use crate::hierarchy::access::Access;
 use crate::hierarchy::listing::{groups, is_below};
@@ -99,7 +99,7 @@ impl V3 {
     fn note_changes(&self, changes: &[Change<'_>]) {
         for (path, document) in changes {
             match document {
-                Some(document) => self.snapshot.put(path, || (*document).clone()),
+                Some(document) => self.snapshot.put(path, || without_copies(document)),
                 None => self.snapshot.remove(path),
             }
         }
@@ -108,7 +108,7 @@ impl V3 {
     fn write_copies(&self, access: &Access, copies: &[(NodePath, Value)]) -> Result<(), Error> {
         for (group, document) in copies {
             access.set_json(&node_key(group)?, document)?;
-            self.snapshot.put(group, || document.clone());
+            self.snapshot.put(group, || without_copies(document));
         }
         Ok(())
     }
