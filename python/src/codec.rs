@@ -7,7 +7,7 @@ use zarr_kit::spec::data_type::DataTypeDocument;
 use zarr_kit::spec::host::pipeline::intermediate_limit;
 use zarr_kit::spec::host::registry::ExtensionPoint;
 use zarr_kit::spec::{ArrayRepresentation, Creation, Output, Reading, Registry, Representation, Size};
-use zarr_kit::{CATALOGUE, Format, Limits, Mode};
+use zarr_kit::{CATALOGUE, Format, Mode};
 
 use crate::calls::detached;
 use crate::context::{ContextOptions, context};
@@ -16,14 +16,40 @@ use crate::elements::Source;
 use crate::failure::raise;
 use crate::json;
 
-/// A codec that was created without knowledge of an array.
+/// A codec that was created for one chunk, or without knowledge of an array.
 #[pyclass(frozen, name = "Codec", module = "zarr_kit._engine")]
 #[derive(Debug)]
 pub(crate) struct CodecHandle {
     codec: Codec,
     name: String,
+    /// Whether the codec depends on a chunk, but was created without one. Then only its kind is known.
+    needs_chunk: bool,
     /// The maximum size of a result whose size is not declared.
     memory: u64,
+}
+
+/// The chunk that a codec is created for.
+#[derive(Debug, FromPyObject)]
+pub(crate) enum Chunk {
+    /// Its size in bytes.
+    Bytes(u64),
+    /// The name of its data type in v3, and its shape.
+    Elements(String, Vec<u64>),
+}
+
+impl Chunk {
+    fn representation(&self, registry: &Registry) -> Option<Representation> {
+        match self {
+            Self::Bytes(size) => Some(Representation::Bytes(Size::Exact(*size))),
+            Self::Elements(name, shape) => small_array(registry, name, shape),
+        }
+    }
+}
+
+/// A codec, and whether it depends on a chunk that was not known.
+struct Created {
+    codec: Codec,
+    needs_chunk: bool,
 }
 
 /// Data types and shapes that a codec is tried with, because its kind is known only after it was created. The last shape
@@ -34,17 +60,20 @@ const TRIED_SHAPES: [&[u64]; 7] =
 
 #[pymethods]
 impl CodecHandle {
-    /// Creates the codec `name` of `format` with a configuration, which is a JSON text.
+    /// Creates the codec `name` of `format` with a configuration, which is a JSON text, for `chunk`. Codecs that depend
+    /// on the chunk have only their kind without it.
     #[staticmethod]
-    fn open(name: &str, configuration: &str, format: &str) -> PyResult<Self> {
+    #[pyo3(signature = (name, configuration, format, chunk=None))]
+    fn open(name: &str, configuration: &str, format: &str, chunk: Option<Chunk>) -> PyResult<Self> {
         let configuration = json::value(configuration)?;
         let options = ContextOptions { is_strict: false, stores_empty_chunks: false, threads: Some(1) };
         let context = context(options)?;
         let reading = Reading::new(Mode::Lenient);
         let creation =
             Creation::new(name, &configuration, format_named(format)?, context.registry(), &reading);
-        let codec = created(&creation, context.registry()).map_err(|error| failed(name, &error))?;
-        Ok(Self { codec, name: name.to_owned(), memory: Limits::default().memory })
+        let created = created(&creation, context.registry(), chunk.as_ref());
+        let Created { codec, needs_chunk } = created.map_err(|error| failed(name, &error))?;
+        Ok(Self { codec, name: name.to_owned(), needs_chunk, memory: context.limits().memory })
     }
 
     /// Returns `array-to-array`, `array-to-bytes` or `bytes-to-bytes`.
@@ -55,6 +84,12 @@ impl CodecHandle {
             Codec::Checksum(_) | Codec::BytesToBytes(_) => "bytes-to-bytes",
             _ => "array-to-bytes",
         }
+    }
+
+    /// Returns whether the codec depends on the chunk, but was created without one.
+    #[getter]
+    fn needs_chunk(&self) -> bool {
+        self.needs_chunk
     }
 
     /// Encodes bytes.
@@ -91,6 +126,9 @@ impl CodecHandle {
         declared: Option<u64>,
         work: impl Sync + Fn(&mut Output<'static>) -> Result<(), CodecError>,
     ) -> PyResult<Bound<'py, PyBytes>> {
+        if self.needs_chunk {
+            return Err(raise("NotSupportedError", &without_chunk(&self.name)));
+        }
         let limit = declared.map_or(self.memory, intermediate_limit).min(self.memory);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let bytes = detached(py, || {
@@ -130,18 +168,28 @@ fn names_of(point: ExtensionPoint) -> impl Iterator<Item = &'static str> {
     entries.flat_map(|entry| entry.identifiers.iter().copied()).filter(|name| !name.contains(':'))
 }
 
-/// Creates the codec for bytes, or for the first of several arrays that it supports. If it supports none, returns the
-/// error for the first array, because most codecs that refuse bytes convert elements.
-fn created(creation: &Creation<'_>, registry: &Registry) -> Result<Codec, CodecError> {
+/// Creates the codec for any bytes, or else for `chunk`, or else for the first of several arrays that it supports. If it
+/// supports none, returns the error for the first array, because most codecs that refuse bytes convert elements.
+fn created(
+    creation: &Creation<'_>,
+    registry: &Registry,
+    chunk: Option<&Chunk>,
+) -> Result<Created, CodecError> {
     if let Ok(codec) = registry.codec(creation, &Representation::Bytes(Size::Unknown)) {
-        return Ok(codec);
+        return Ok(Created { codec, needs_chunk: false });
+    }
+    if let Some(chunk) = chunk.and_then(|chunk| chunk.representation(registry)) {
+        return Ok(Created { codec: registry.codec(creation, &chunk)?, needs_chunk: false });
     }
     let mut refusal = None;
     let tried = TRIED_TYPES.into_iter().flat_map(|name| TRIED_SHAPES.map(|shape| (name, shape)));
     for (name, shape) in tried {
         let Some(array) = small_array(registry, name, shape) else { continue };
         match registry.codec(creation, &array) {
-            Ok(codec) => return Ok(codec),
+            Ok(codec) => {
+                let needs_chunk = matches!(codec, Codec::BytesToBytes(_) | Codec::Checksum(_));
+                return Ok(Created { codec, needs_chunk });
+            }
             Err(error) => refusal = refusal.or(Some(error)),
         }
     }
@@ -186,6 +234,14 @@ fn remove_checksum(
         return Err(CodecError::corrupt("the checksum does not match the bytes"));
     }
     Ok(decoded.put(bytes)?)
+}
+
+/// Returns the reason why a codec of zarr-python or numcodecs is not used without a chunk.
+fn without_chunk(name: &str) -> String {
+    format!(
+        "codec `{name}`: its encoded bytes do not contain the size of the chunk, and the caller does not pass it: read the \
+         array with zarr_kit.open, or set `codec_pipeline.path` of zarr-python to zarr_kit.CodecPipeline"
+    )
 }
 
 fn not_for_bytes() -> CodecError {

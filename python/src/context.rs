@@ -44,6 +44,9 @@ pub(crate) fn context(options: ContextOptions) -> PyResult<Context> {
     let mut shared = shared();
     let shared = Shared::of_this_process(&mut shared)?;
     let context = match options.threads {
+        Some(0) => {
+            return Err(raise("InvalidInputError", "the number of threads is 0 (expected at least 1)"));
+        }
         Some(1) => shared.context.clone().with_one_thread(),
         threads => shared.context.clone().with_thread_pool(&shared.pool(threads)?),
     };
@@ -90,7 +93,9 @@ impl Shared {
 
     fn new() -> PyResult<Self> {
         let registry = Registry::linked().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-        let context = Context::new(with_installed(registry)?);
+        let limits = zarrctl::limits_of_environment();
+        let limits = limits.map_err(|error| raise("InvalidInputError", &error.to_string()))?;
+        let context = Context::new(with_installed(registry)?).with_limits(limits);
         Ok(Self { process: process::id(), context, pools: BTreeMap::new() })
     }
 

@@ -14,7 +14,7 @@ use crate::calls::{abandonable, detached, handles_signals, watched};
 use crate::context::{ContextOptions, check_process, context};
 use crate::creation::{array_builder, format_named};
 use crate::credentials::CredentialSource;
-use crate::failure::{exception, raise, warn};
+use crate::failure::{exception, warn};
 use crate::json;
 
 /// A hierarchy in a store.
@@ -300,9 +300,6 @@ impl Opening {
     }
 
     fn context(&self) -> PyResult<Context> {
-        if self.threads == Some(0) {
-            return Err(raise("InvalidInputError", "the number of threads is 0 (expected at least 1)"));
-        }
         context(ContextOptions {
             is_strict: self.strict,
             stores_empty_chunks: self.write_empty_chunks,

@@ -41,9 +41,6 @@ REFUSED_V3: dict[str, str] = {
     "numcodecs.imagecodecs_delta": "the chunk has shape",
     "numcodecs.imagecodecs_floatpred": "the chunk has shape",
     "numcodecs.imagecodecs_pcodec": "the chunk has shape",
-    # Without the data type of the chunk, elements have one byte, and images need their size.
-    "imagecodecs_aec": "without their size, all chunks have 1 bytes",
-    "numcodecs.imagecodecs_aec": "without their size, all chunks have 1 bytes",
     # It passes encoded chunks to numcodecs without their data types and shapes.
     "numcodecs.pcodec": "converts elements, not bytes",
     "numcodecs.zfpy": "converts elements, not bytes",
@@ -60,6 +57,8 @@ REFUSED_V2: dict[str, str] = {
     "grib": "converts elements, not bytes",
     "gribberish": "converts elements, not bytes",
     "gribscan.rawgrib": "converts elements, not bytes",
+    "imagecodecs_delta": "converts elements, not bytes",
+    "imagecodecs_floatpred": "converts elements, not bytes",
     "imagecodecs_jpegxl": "converts elements, not bytes",
     "imagecodecs_lerc": "converts elements, not bytes",
     "imagecodecs_pcodec": "converts elements, not bytes|the chunk has shape",
@@ -68,11 +67,8 @@ REFUSED_V2: dict[str, str] = {
     "pcodec": "converts elements, not bytes",
     "wavpack": "converts elements, not bytes",
     "zfpy": "converts elements, not bytes",
-    # The shape of the chunk is in the configuration, and the codec is created without the chunk.
-    "imagecodecs_delta": "the chunk has shape",
-    "imagecodecs_floatpred": "the chunk has shape",
-    # The size of the chunk is not known, see `REFUSED_V3`.
-    "imagecodecs_aec": "without their size, all chunks have 1 bytes",
+    # The size of the chunk is not known when it is decoded.
+    "imagecodecs_aec": "do not contain the size of the chunk",
     # zarr-python has codecs with these names for its types of text and objects, or requires its own for them.
     "categorize": "requires the numcodecs.VLenUTF8 codec",
     "fill_hdf_strings": "requires the numcodecs.VLenUTF8 codec",

@@ -19,7 +19,10 @@ from zarr_kit import _engine
 from zarr_kit._dtypes import element_type
 from zarr_kit._pipeline_chunks import bytes_of
 from zarr_kit._pipeline_coders import ChunkCoder, chunk_coder
-from zarr_kit.errors import ElementsError
+from zarr_kit.errors import ElementsError, NotSupportedError
+
+# The size of a chunk in bytes, or its data type and shape.
+type Chunk = int | tuple[str, tuple[int, ...]]
 
 
 def codec_from_json(name: str, data: Any) -> "_EngineCodec":
@@ -30,9 +33,14 @@ def codec_from_json(name: str, data: Any) -> "_EngineCodec":
     return codec
 
 
-def codec_of_v2(name: str, configuration: Mapping[str, Any]) -> _engine.Codec:
-    """Return the codec of the engine for a codec of v2."""
-    return _opened(name, json.dumps(configuration), "v2")
+def codec_of_v2(name: str, configuration: Mapping[str, Any], chunk: Any) -> _engine.Codec:
+    """Return the codec of the engine for a codec of v2, and for a decoded chunk if there is one."""
+    return _opened(name, json.dumps(configuration), "v2", None if chunk is None else _form(np.asarray(chunk)))
+
+
+def _form(chunk: NDArray[Any]) -> Chunk:
+    """Return the data type and the shape of a chunk, or its size if the engine has no such data type."""
+    return (chunk.dtype.name, chunk.shape) if chunk.dtype.kind in "biufc" else chunk.nbytes
 
 
 def encode_image(name: str, configuration: Mapping[str, Any], image: Any) -> bytes:
@@ -50,8 +58,8 @@ def decode_image(name: str, configuration: Mapping[str, Any], encoded: Any) -> N
 
 
 @functools.lru_cache(maxsize=256)
-def _opened(name: str, configuration: str, format: str) -> _engine.Codec:
-    return _engine.Codec.open(name, configuration, format)
+def _opened(name: str, configuration: str, format: str, chunk: Chunk | None = None) -> _engine.Codec:
+    return _engine.Codec.open(name, configuration, format, chunk)
 
 
 @dataclass(frozen=True)
@@ -91,16 +99,22 @@ class EngineBytesBytesCodec(_EngineCodec, BytesBytesCodec):
     """A codec from bytes to bytes."""
 
     def _decode_sync(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        dtype = chunk_spec.dtype.to_native_dtype()
-        # Elements of a variable size do not declare the size of the chunk.
-        declared = None if dtype.kind in "OT" else int(np.prod(chunk_spec.shape, dtype=object)) * dtype.itemsize
-        return chunk_spec.prototype.buffer.from_bytes(self._codec().decode(bytes_of(chunk_data), declared))
+        size = _declared_size(chunk_spec)
+        return chunk_spec.prototype.buffer.from_bytes(self._codec(size).decode(bytes_of(chunk_data), size))
 
     def _encode_sync(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        return chunk_spec.prototype.buffer.from_bytes(self._codec().encode(bytes_of(chunk_data)))
+        size = _declared_size(chunk_spec)
+        decoded = bytes_of(chunk_data)
+        if len(decoded) != size and self._codec(None).needs_chunk:
+            raise NotSupportedError(
+                f"codec `{self.codec_name}`: the chunk has {size} bytes, but the preceding codec produces {len(decoded)} "
+                "bytes, and zarr-python does not pass this size to decode them: set `codec_pipeline.path` to "
+                "zarr_kit.CodecPipeline"
+            )
+        return chunk_spec.prototype.buffer.from_bytes(self._codec(size).encode(decoded))
 
-    def _codec(self) -> _engine.Codec:
-        return _opened(self.codec_name, self.configuration, "v3")
+    def _codec(self, size: int | None) -> _engine.Codec:
+        return _opened(self.codec_name, self.configuration, "v3", size)
 
 
 class EngineArrayBytesCodec(_EngineCodec, ArrayBytesCodec):
@@ -142,6 +156,12 @@ class EngineArrayArrayCodec(_EngineCodec, ArrayArrayCodec):
 
     def _coder(self, chunk_spec: ArraySpec) -> ChunkCoder:
         return _coder((self, BytesCodec(endian="little")), chunk_spec)
+
+
+def _declared_size(spec: ArraySpec) -> int | None:
+    """Return the size of a decoded chunk. Elements of a variable size do not declare it."""
+    dtype = spec.dtype.to_native_dtype()
+    return None if dtype.kind in "OT" else int(np.prod(spec.shape, dtype=object)) * dtype.itemsize
 
 
 _CLASSES: dict[str, type[Any]] = {

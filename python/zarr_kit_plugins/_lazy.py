@@ -45,7 +45,7 @@ class EngineCodec(numcodecs.abc.Codec):  # type: ignore[misc]
             from zarr_kit._zarr_codecs import encode_image
 
             return encode_image(self.codec_id, self.configuration, buf)
-        return self._engine().encode(_bytes(buf))
+        return self._engine(buf).encode(_bytes(buf))
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         from numcodecs.compat import ndarray_copy
@@ -54,12 +54,13 @@ class EngineCodec(numcodecs.abc.Codec):  # type: ignore[misc]
             from zarr_kit._zarr_codecs import decode_image
 
             return ndarray_copy(decode_image(self.codec_id, self.configuration, _bytes(buf)), out)
-        return ndarray_copy(self._engine().decode(_bytes(buf), None), out)
+        return ndarray_copy(self._engine(out).decode(_bytes(buf), None), out)
 
-    def _engine(self) -> Any:
+    def _engine(self, chunk: Any) -> Any:
+        """Return the codec for a decoded chunk. It is None if only the encoded bytes are known."""
         from zarr_kit._zarr_codecs import codec_of_v2
 
-        return codec_of_v2(self.codec_id, self.configuration)
+        return codec_of_v2(self.codec_id, self.configuration, chunk)
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.codec_id, self.configuration)

@@ -14,6 +14,7 @@ mod lengths;
 mod losses;
 mod lossless;
 mod nodes;
+mod options;
 mod others;
 mod passes;
 mod plan;
@@ -38,6 +39,7 @@ pub(crate) use incomplete::incomplete;
 pub use incomplete::{IncompleteCopy, incomplete_copies};
 pub use lengths::{CodecFor, Lengths, split_path};
 pub use losses::Losses;
+pub use options::{Caller, CopyOption};
 pub use passes::{Pass, Passes, TwoPasses};
 pub use plan::{CopyPlan, plan_copy};
 pub use progress::CopyProgress;
@@ -89,6 +91,8 @@ pub struct CopyRequest {
     pub consolidate: bool,
     /// Whether the copy is read back and compared with the source before it is complete.
     pub verify: bool,
+    /// The caller, in whose notation messages name options.
+    pub caller: Caller,
 }
 
 impl CopyRequest {
@@ -113,6 +117,7 @@ impl CopyRequest {
             pass: None,
             consolidate: false,
             verify: false,
+            caller: Caller::Program,
         }
     }
 }

@@ -29,9 +29,9 @@ mod verify;
 
 pub use canonical_json::canonical_json;
 pub use copy::{
-    ArrayPlan, CodecFor, CopyError, CopyPlan, CopyProgress, CopyRequest, CopySummary, DifferentCopy,
-    IncompleteCopy, Lengths, Losses, Method, Part, Pass, Passes, Pattern, Selector, Skipped, TwoPasses,
-    builder_like, incomplete_copies, plan_copy, split_path,
+    ArrayPlan, Caller, CodecFor, CopyError, CopyOption, CopyPlan, CopyProgress, CopyRequest, CopySummary,
+    DifferentCopy, IncompleteCopy, Lengths, Losses, Method, Part, Pass, Passes, Pattern, Selector, Skipped,
+    TwoPasses, builder_like, incomplete_copies, plan_copy, split_path,
 };
 pub use diff::{Compared, Diff, Difference, NodeDifference, Side, Tolerance, ValueDifferences, diff};
 pub use digest::digest;

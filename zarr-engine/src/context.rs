@@ -104,6 +104,11 @@ pub struct Limits {
     ///
     /// [`Error::OverBudget`]: crate::Error::OverBudget
     pub memory: u64,
+    /// The setting of the program that raises [`Limits::memory`]. [`Error::OverBudget`] names it. The default is the
+    /// setting of Rust programs and the option of `zarrctl`.
+    ///
+    /// [`Error::OverBudget`]: crate::Error::OverBudget
+    pub memory_setting: &'static str,
     /// The maximum number of requests for chunks that all reads and writes of a context and its clones have in flight at
     /// the same time, in stores that benefit from concurrency. Operations wait until a request is free. Requests for
     /// documents and [copies] do not count.
@@ -133,6 +138,12 @@ impl Limits {
         Self { memory: size, ..self }
     }
 
+    /// Sets the name of the setting that raises the memory budget, for messages.
+    #[must_use]
+    pub const fn with_memory_setting(self, name: &'static str) -> Self {
+        Self { memory_setting: name, ..self }
+    }
+
     /// Sets the maximum number of concurrent requests to `count`; `None` for no limit.
     #[must_use]
     pub const fn with_requests(self, count: Option<usize>) -> Self {
@@ -142,7 +153,12 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { document_size: 16 << 20, memory: usable_memory() / 4, requests: None }
+        Self {
+            document_size: 16 << 20,
+            memory: usable_memory() / 4,
+            memory_setting: "`Limits::memory` or `zarrctl --memory`",
+            requests: None,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use zarr_kit::archive::{IncompleteCopy, incomplete_copies, leftovers};
+use zarr_kit::archive::{Caller, CopyOption, IncompleteCopy, incomplete_copies, leftovers};
 use zarr_kit::json::counted;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Array, Error, Hierarchy, NodePath, readable_location};
@@ -52,14 +52,17 @@ fn similar_node(hierarchy: &Hierarchy, missing: &NodePath) -> Option<String> {
 
 /// Converts the failure to find a hierarchy. Adds a hint if a local folder contains only chunks, or if it is
 /// missing and another folder has a similar name.
-pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
+pub(crate) fn of_hierarchy(error: Error, store: &dyn Store, caller: Caller) -> Failure {
     if !matches!(error, Error::NoHierarchy { .. }) {
         return error.into();
     }
     if let Some(copy) = incomplete_copies(store).unwrap_or_default().first() {
         let place = readable_location(&store.location());
         let removed = if copy.parts > 1 { "" } else { "; `zarrctl clean` removes it" };
-        return Failure::fault(format!("no Zarr hierarchy in {place}: {}{removed}", incomplete(copy)));
+        return Failure::fault(format!(
+            "no Zarr hierarchy in {place}: {}{removed}",
+            incomplete(copy, caller)
+        ));
     }
     if let Some(archive) = store.location().strip_prefix("zip:").filter(|path| !Path::new(path).exists()) {
         return Failure::fault(format!("`{archive}` does not exist"));
@@ -78,28 +81,41 @@ pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
 }
 
 /// Warns of incomplete copies into a store.
-pub(crate) fn warn_of_incomplete_copies(store: &dyn Store) {
+pub(crate) fn warn_of_incomplete_copies(store: &dyn Store, caller: Caller) {
     // An error of the listing is ignored: the verb fails for the same reason, or does not list.
     for copy in incomplete_copies(store).unwrap_or_default() {
         let elements = match copy.parts {
             1 => "",
             _ => "; elements that are not copied yet read as the fill value",
         };
-        warn(&format!("{}: {}{elements}", readable_location(&store.location()), incomplete(&copy)));
+        warn(&format!("{}: {}{elements}", readable_location(&store.location()), incomplete(&copy, caller)));
     }
 }
 
 /// Describes a copy that is not complete, and what completes it.
-fn incomplete(copy: &IncompleteCopy) -> String {
+fn incomplete(copy: &IncompleteCopy, caller: Caller) -> String {
     let parts = copy.parts;
-    let pass = copy.pass.map_or_else(String::new, |pass| format!(" --pass {pass}"));
     let next = match &copy.missing[..] {
-        _ if parts == 1 => "; run the same copy again with --resume".to_owned(),
+        _ if parts == 1 => {
+            format!("; run the same copy again with {}", caller.given(CopyOption::Resume))
+        }
         [] => String::new(),
-        [part] => format!("; run it with --partition {part}/{parts}{pass}"),
-        _ => format!("; run them with --partition i/{parts}{pass}"),
+        [part] => format!("; run it with {}", part_of(copy, &part.to_string(), caller)),
+        _ => format!("; run them with {}", part_of(copy, "i", caller)),
     };
     format!("{copy}{next}")
+}
+
+/// Returns the options that run part `part` of a copy.
+fn part_of(copy: &IncompleteCopy, part: &str, caller: Caller) -> String {
+    let parts = copy.parts;
+    let (value, separator) = match caller {
+        Caller::Python => (format!("({part}, {parts})"), ", "),
+        _ => (format!("{part}/{parts}"), " "),
+    };
+    let pass = copy.pass.map(|pass| caller.with(CopyOption::Pass, pass));
+    let options = [Some(caller.with(CopyOption::Partition, value)), pass];
+    options.into_iter().flatten().collect::<Vec<_>>().join(separator)
 }
 
 fn similar_folder(missing: &Path) -> Option<String> {

@@ -1,5 +1,6 @@
 //! The command line of the Zarr framework, as a library. The program `zarrctl`, and the script of the same name that
-//! the Python package installs, call [`run`]. The Python package also calls [`copy`].
+//! the Python package installs, call [`run`]. The Python package also calls [`copy`] and
+//! [`limits_of_environment`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -45,7 +46,7 @@ use zarr_kit::json::printable::printable_bytes;
 use arguments::{Arguments, Verb};
 use failure::Failure;
 
-pub use calls::{CallError, copy};
+pub use calls::{CallError, copy, limits_of_environment};
 
 /// Runs the program with the arguments of a command line, of which the first is its name. Returns the exit status.
 ///

@@ -55,25 +55,32 @@ static MEMORY: OnceLock<u64> = OnceLock::new();
 
 /// Sets the memory limit: `option`, or else the variable.
 pub(crate) fn set_memory(option: Option<u64>) -> Result<(), Failure> {
-    let memory = match (option, std::env::var_os(MEMORY_VARIABLE)) {
-        (Some(memory), _) => memory,
-        (None, Some(text)) if !text.is_empty() => {
-            let text = text.to_string_lossy();
-            let memory = values::bytes(&text);
-            memory
-                .map_err(|error| Failure::fault(format!("environment variable {MEMORY_VARIABLE}: {error}")))?
-        }
-        (None, _) => return Ok(()),
+    let memory = match option {
+        Some(memory) => Some(memory),
+        None => memory_of_environment()?,
     };
-    MEMORY.get_or_init(|| memory);
+    if let Some(memory) = memory {
+        MEMORY.get_or_init(|| memory);
+    }
     Ok(())
+}
+
+/// Returns the memory limit of the variable, in bytes.
+pub(crate) fn memory_of_environment() -> Result<Option<u64>, Failure> {
+    let Some(text) = std::env::var_os(MEMORY_VARIABLE).filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let memory = values::bytes(&text.to_string_lossy());
+    memory
+        .map(Some)
+        .map_err(|error| Failure::fault(format!("environment variable {MEMORY_VARIABLE}: {error}")))
 }
 
 /// Returns the limits of a context. The share of memory for elements is reserved outside of the context.
 fn limits() -> Limits {
     let limits = Limits::default();
     let memory = MEMORY.get().copied().unwrap_or(limits.memory);
-    limits.with_memory(memory - slabs::share(memory))
+    limits.with_memory(slabs::without_share(memory))
 }
 
 pub(crate) fn context() -> Result<Context, Failure> {
@@ -249,10 +256,10 @@ fn open_in(
     }
     match Hierarchy::open_with(Arc::clone(&store), context, options) {
         Ok(hierarchy) => {
-            hints::warn_of_incomplete_copies(&*store);
+            hints::warn_of_incomplete_copies(&*store, reading.caller);
             Ok(Opened(hierarchy))
         }
-        Err(error) => Err(hints::of_hierarchy(error, &*store)),
+        Err(error) => Err(hints::of_hierarchy(error, &*store, reading.caller)),
     }
 }
 

@@ -9,8 +9,13 @@ use crate::failure::Failure;
 const USUAL: u64 = 128 << 20;
 
 /// Returns the share of `memory` bytes that elements may take. The rest is for chunks.
-pub(crate) fn share(memory: u64) -> u64 {
+fn share(memory: u64) -> u64 {
     memory / 4
+}
+
+/// Returns the rest of `memory` bytes, which is for chunks.
+pub(crate) fn without_share(memory: u64) -> u64 {
+    memory - share(memory)
 }
 
 /// Returns the most bytes of elements of `array` that may be in memory at a time.
@@ -233,8 +238,7 @@ mod tests {
     #[test]
     fn the_share_of_elements_follows_from_the_memory_for_chunks() {
         for memory in [0, 4, 4000, 400 << 20, 512 << 20, 1 << 40] {
-            let share = share(memory);
-            assert_eq!((memory - share) / 3, share, "{memory}");
+            assert_eq!(without_share(memory) / 3, share(memory), "{memory}");
         }
     }
 

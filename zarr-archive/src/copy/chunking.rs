@@ -11,6 +11,7 @@ use zarr_spec::Format;
 use super::CopyRequest;
 use super::error::CopyError;
 use super::lengths::{Choice, Codec, CodecFor, Length, Lengths};
+use super::options::{Caller, CopyOption};
 use super::source::Source;
 use super::text::shape;
 use crate::logical::dimension_names;
@@ -53,6 +54,8 @@ pub(crate) struct Choices<'a> {
     shards: OptionValues<'a>,
     codecs: &'a [CodecFor],
     codec_paths: RefCell<BTreeSet<&'a str>>,
+    /// The caller, for messages.
+    caller: Caller,
     /// The dimension names of all arrays.
     names: RefCell<BTreeSet<String>>,
 }
@@ -60,9 +63,10 @@ pub(crate) struct Choices<'a> {
 impl<'a> Choices<'a> {
     pub(crate) fn new(request: &'a CopyRequest) -> Self {
         Self {
-            chunks: OptionValues::new("--chunks", &request.chunks),
-            shards: OptionValues::new("--shards", &request.shards),
+            chunks: OptionValues::new(CopyOption::Chunks, &request.chunks, request.caller),
+            shards: OptionValues::new(CopyOption::Shards, &request.shards, request.caller),
             codecs: &request.codecs,
+            caller: request.caller,
             codec_paths: RefCell::default(),
             names: RefCell::default(),
         }
@@ -96,11 +100,11 @@ impl<'a> Choices<'a> {
             },
         };
         if has_shards && let (Some(chunks), Shards::AsBefore) = (&chunks, &shards) {
-            check_shards(&outer, chunks)?;
+            check_shards(&outer, chunks, self.caller)?;
         }
         // The builder of the copy finds all other shards that do not fit, with all other reasons.
         if let Shards::Of(shards) = &shards
-            && let Err(error) = check_shards(shards, &inner_chunks)
+            && let Err(error) = check_shards(shards, &inner_chunks, self.caller)
             && let Some(error) = self.shards.limited(&target, &error)
         {
             return Err(error);
@@ -152,11 +156,12 @@ impl<'a> Choices<'a> {
         let mut messages = self.chunks.without_effect(&names);
         messages.extend(self.shards.without_effect(&names));
         let used = self.codec_paths.borrow();
-        let unused = self.codecs.iter().filter_map(|codec| codec.path.as_deref());
+        let paths = self.codecs.iter().filter_map(|codec| codec.path.as_deref());
+        let option = self.caller.name(CopyOption::Codecs);
         messages.extend(
-            unused
+            paths
                 .filter(|path| !used.contains(path))
-                .map(|path| format!("--codec: there is no array to copy at or below `{path}`")),
+                .map(|path| format!("{option}: there is no array to copy at or below `{path}`")),
         );
         messages
     }
@@ -169,9 +174,10 @@ struct Target<'t> {
     shape: &'t [u64],
 }
 
-/// All values of `--chunks` or of `--shards`.
+/// All values of the chunks or of the shards.
 struct OptionValues<'a> {
-    option: &'static str,
+    option: CopyOption,
+    caller: Caller,
     /// Values for deeper paths come later, so that they take precedence.
     values: Vec<&'a Lengths>,
     /// The positions of values that applied, each with the used dimension name.
@@ -179,10 +185,10 @@ struct OptionValues<'a> {
 }
 
 impl<'a> OptionValues<'a> {
-    fn new(option: &'static str, values: &'a [Lengths]) -> Self {
+    fn new(option: CopyOption, values: &'a [Lengths], caller: Caller) -> Self {
         let mut values: Vec<_> = values.iter().collect();
         values.sort_by_key(|value| depth(value.path.as_deref()));
-        Self { option, values, used: RefCell::default() }
+        Self { option, caller, values, used: RefCell::default() }
     }
 
     /// Changes the shape `lengths`. Returns `None` if no value applies.
@@ -258,17 +264,28 @@ impl<'a> OptionValues<'a> {
             _ => None,
         });
         let name = named?;
+        let [limited, without] = self.examples(name, target.path);
         Some(CopyError::message(format!(
-            "{error}; `{name}=` applies to every array with this dimension: `{} /PATH={name}=...` limits it to an \
-             array or a group, and `{} {}=none` leaves this array out",
-            self.option, self.option, target.path
+            "{error}; `{name}=` applies to every array with this dimension: `{limited}` limits it to an array or a \
+             group, and `{without}` leaves this array out",
         )))
+    }
+
+    /// Returns the option for the dimension `name` at and below a path, and the option that leaves out an array.
+    fn examples(&self, name: &str, path: &str) -> [String; 2] {
+        match self.caller {
+            Caller::Program => [format!("/PATH={name}=..."), format!("{path}=none")],
+            Caller::Python => {
+                [format!("{{\"/PATH\": {{\"{name}\": ...}}}}"), format!("{{\"{path}\": None}}")]
+            }
+        }
+        .map(|value| self.caller.with(self.option, value))
     }
 
     fn other_rank(&self, lengths: usize, target: &Target<'_>) -> CopyError {
         CopyError::message(format!(
             "{}: found lengths for {}, but the array has {}",
-            self.option,
+            self.caller.name(self.option),
             dimensions(lengths),
             dimensions(target.shape.len())
         ))
@@ -277,6 +294,7 @@ impl<'a> OptionValues<'a> {
     /// Returns a message for each value that applied to no array.
     fn without_effect(&self, names: &BTreeSet<String>) -> Vec<String> {
         let used = self.used.borrow();
+        let option = self.caller.name(self.option);
         let mut messages = Vec::new();
         for (position, value) in self.values.iter().enumerate() {
             let below = value.path.as_ref().map_or_else(String::new, |path| format!(" at or below `{path}`"));
@@ -286,12 +304,11 @@ impl<'a> OptionValues<'a> {
                     messages.extend(unused.map(|(name, _)| {
                         let hint = similar(name, names.iter().map(String::as_str));
                         let hint = hint.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-                        format!("{}: no array to copy{below} has a dimension `{name}`{hint}", self.option)
+                        format!("{option}: no array to copy{below} has a dimension `{name}`{hint}")
                     }));
                 }
                 Choice::Each(each) if !used.contains(&(position, None)) => messages.push(format!(
-                    "{}: no array to copy{below} has {}, one for each length",
-                    self.option,
+                    "{option}: no array to copy{below} has {}, one for each length",
                     dimensions(each.len())
                 )),
                 Choice::Each(_) | Choice::Without => {}
@@ -302,16 +319,26 @@ impl<'a> OptionValues<'a> {
 }
 
 /// Returns an error if the new `chunks` do not divide `shards`. The copy has the same shards as the source.
-fn check_shards(shards: &[u64], chunks: &[u64]) -> Result<(), CopyError> {
+fn check_shards(shards: &[u64], chunks: &[u64], caller: Caller) -> Result<(), CopyError> {
     if shards.iter().zip(chunks).all(|(shard, &chunk)| chunk > 0 && shard.is_multiple_of(chunk)) {
         return Ok(());
     }
     Err(CopyError::message(format!(
-        "shards of {} cannot hold chunks of {}: expected a multiple along each dimension; choose others with \
-         --shards, or none with --shards none",
+        "shards of {} cannot hold chunks of {}: expected a multiple along each dimension; choose others with {}, or \
+         none with {}",
         shape(shards),
-        shape(chunks)
+        shape(chunks),
+        caller.given(CopyOption::Shards),
+        caller.with(CopyOption::Shards, no_shards(caller))
     )))
+}
+
+/// Returns the value of the option for arrays without shards.
+fn no_shards(caller: Caller) -> &'static str {
+    match caller {
+        Caller::Program => "none",
+        Caller::Python => "None",
+    }
 }
 
 /// Formats a number of dimensions: `1 dimension`, `2 dimensions`.
@@ -364,7 +391,9 @@ mod tests {
         let values: Vec<_> = options.iter().map(|text| Lengths::chunks(text).unwrap()).collect();
         let names = NAMES.map(|name| Some(name.to_owned()));
         let target = Target { path, names: &names, shape: &[100, 181, 360] };
-        OptionValues::new("--chunks", &values).apply(&target, before.to_vec()).unwrap()
+        OptionValues::new(CopyOption::Chunks, &values, Caller::Program)
+            .apply(&target, before.to_vec())
+            .unwrap()
     }
 
     #[test]
@@ -395,7 +424,7 @@ mod tests {
     fn values_without_effect_are_named() {
         let values = ["time=1,lats=2", "1,2", "/x=3"].map(|text| Lengths::chunks(text).unwrap());
         let names = NAMES.map(|name| Some(name.to_owned()));
-        let options = OptionValues::new("--chunks", &values);
+        let options = OptionValues::new(CopyOption::Chunks, &values, Caller::Program);
         let target = Target { path: "/t2m", names: &names, shape: &[100, 181, 360] };
         options.apply(&target, vec![1, 1, 1]).unwrap();
         let known = NAMES.map(str::to_owned).into_iter().collect();

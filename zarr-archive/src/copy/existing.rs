@@ -10,6 +10,7 @@ use super::array_plan::ArrayPlan;
 use super::error::{CopyError, DifferentCopy};
 use super::lossless::first_difference;
 use super::nodes::NewGroup;
+use super::options::{Caller, CopyOption};
 use super::regions::Regions;
 use super::source::Source;
 use crate::diff::values;
@@ -40,6 +41,15 @@ pub(crate) enum Rule {
 pub(crate) const CHANGED: &str = "its metadata in the destination differs from the plan of this part: it changed after \
                                   the first part created it; restore it, or erase the node and start the copy again";
 
+/// The nodes of a copy.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Copied<'a> {
+    pub(crate) groups: &'a [NewGroup],
+    pub(crate) arrays: &'a [ArrayPlan],
+    /// The caller, for messages.
+    pub(crate) caller: Caller,
+}
+
 /// Nodes of a copy whose paths are already in use.
 #[derive(Debug, Default)]
 pub(crate) struct Existing {
@@ -55,12 +65,12 @@ impl Existing {
     /// Finds the nodes of the copy that `destination` already has. Groups without attributes, or with the same
     /// attributes, are reused.
     pub(crate) fn find(
-        groups: &[NewGroup],
-        arrays: &[ArrayPlan],
+        copy: Copied<'_>,
         destination: &Hierarchy,
         rule: Rule,
         settings: &Settings,
     ) -> Result<Self, CopyError> {
+        let Copied { groups, arrays, caller } = copy;
         let mut found = Self::default();
         for NewGroup { path, attributes } in groups {
             found.refused.extend(refused_group(destination, path, attributes, rule)?);
@@ -95,10 +105,10 @@ impl Existing {
                 (_, Some(_)) => {
                     are_same = are_same && is_same;
                     let what = match rule {
-                        Rule::CompareForParts => "an array already exists; erase it first",
-                        _ => "an array already exists; --overwrite replaces it",
+                        Rule::CompareForParts => "erase it first".to_owned(),
+                        _ => format!("{} replaces it", caller.given(CopyOption::Overwrite)),
                     };
-                    found.refused.push(format!("{}: {what}", array.path));
+                    found.refused.push(format!("{}: an array already exists; {what}", array.path));
                 }
                 (_, None) => found.refused.push(format!("{}: {}", array.path, chain(&error))),
             }

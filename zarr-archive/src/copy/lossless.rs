@@ -5,6 +5,7 @@ use zarr_spec::codec::Codec;
 use zarr_spec::{ArraySubset, CodecChain, Format, Loss, Reading, Registry};
 
 use super::error::CopyError;
+use super::options::{Caller, CopyOption};
 use super::source::Source;
 use crate::boxes::element_size;
 
@@ -30,7 +31,7 @@ fn chain_may_change_elements(chain: &CodecChain, format: Format, registry: &Regi
 
 /// Copies one stored chunk of `from` to `to`, a test array in memory, to check that the codecs of `to`
 /// preserve its elements. Skips chunks of more than `memory` bytes; [`check`] compares them later.
-pub(crate) fn check_a_chunk(from: &Source, to: &Array, memory: u64) -> Result<(), CopyError> {
+pub(crate) fn check_a_chunk(from: &Source, to: &Array, memory: u64, caller: Caller) -> Result<(), CopyError> {
     if !from.array.hierarchy().store().capabilities().listable || !may_change_elements(to) {
         return Ok(());
     }
@@ -50,15 +51,21 @@ pub(crate) fn check_a_chunk(from: &Source, to: &Array, memory: u64) -> Result<()
     }
     let elements = from.read(&subset)?;
     to.write(Selection::from(&subset), elements.bytes())?;
-    check(to, &subset, &elements)
+    check(to, &subset, &elements, caller)
 }
 
 /// Reads written elements back and compares every bit.
-pub(crate) fn check(to: &Array, subset: &ArraySubset, written: &ElementArray) -> Result<(), CopyError> {
+pub(crate) fn check(
+    to: &Array,
+    subset: &ArraySubset,
+    written: &ElementArray,
+    caller: Caller,
+) -> Result<(), CopyError> {
     match first_difference(to, subset, written)? {
         None => Ok(()),
         Some([before, after]) => Err(CopyError::message(format!(
-            "the codecs of the copy change elements, such as {before} to {after}; --lossy allows this"
+            "the codecs of the copy change elements, such as {before} to {after}; {} allows this",
+            caller.given(CopyOption::Lossy)
         ))),
     }
 }

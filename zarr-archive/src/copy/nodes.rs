@@ -12,6 +12,7 @@ use super::chunking::Choices;
 use super::error::CopyError;
 use super::existing::CHANGED;
 use super::losses::Losses;
+use super::options::{Caller, CopyOption};
 use super::source::Source;
 use super::state::Skipped;
 use super::target::{self, Asked};
@@ -71,13 +72,13 @@ impl Nodes {
         Ok(())
     }
 
-    fn add_group(&mut self, path: NodePath, attributes: Object) -> Result<(), CopyError> {
+    fn add_group(&mut self, path: NodePath, attributes: Object, caller: Caller) -> Result<(), CopyError> {
         match self.known.get(&path) {
             None => {
                 self.known.insert(path.clone(), Place::Group(self.groups.len()));
                 self.groups.push(NewGroup { path, attributes });
             }
-            Some(Place::Array) => return Err(in_two_sources()),
+            Some(Place::Array) => return Err(in_two_sources(caller)),
             Some(&Place::Group(position)) => {
                 let there = &mut self.groups[position].attributes;
                 if there.is_empty() {
@@ -90,17 +91,18 @@ impl Nodes {
         Ok(())
     }
 
-    fn add_array(&mut self, array: NewArray) -> Result<(), CopyError> {
+    fn add_array(&mut self, array: NewArray, caller: Caller) -> Result<(), CopyError> {
         if self.known.insert(array.path.clone(), Place::Array).is_some() {
-            return Err(in_two_sources());
+            return Err(in_two_sources(caller));
         }
         self.arrays.push(array);
         Ok(())
     }
 }
 
-fn in_two_sources() -> CopyError {
-    CopyError::message("two sources have this node; choose one with --exclude or --path")
+fn in_two_sources(caller: Caller) -> CopyError {
+    let [exclude, paths] = [CopyOption::Exclude, CopyOption::Paths].map(|option| caller.given(option));
+    CopyError::message(format!("two sources have this node; choose one with {exclude} or {paths}"))
 }
 
 fn is_cancelled(error: &CopyError) -> bool {
@@ -125,15 +127,15 @@ impl Found<'_> {
                 lost_of_group(&group, self.request.consolidate)?
                     .iter()
                     .for_each(|what| nodes.losses.add(&self.entry.path, what));
-                nodes.add_group(path, group.attributes().clone())
+                nodes.add_group(path, group.attributes().clone(), self.request.caller)
             }
             Node::Array(array) => {
                 let source = Source::new(*array, self.request.selector.as_ref())?;
                 let chunking = choices.of(&source, self.format)?;
-                let asked = Asked { chunking, is_lossy: self.request.lossy };
+                let asked = Asked { chunking, is_lossy: self.request.lossy, caller: self.request.caller };
                 let (metadata, lost) = target::metadata(&source, self.format, &asked)?;
                 lost.iter().for_each(|loss| nodes.losses.add(&self.entry.path, loss));
-                nodes.add_array(NewArray { path, source, metadata })
+                nodes.add_array(NewArray { path, source, metadata }, self.request.caller)
             }
             Node::Unreadable(unreadable) => {
                 let reason = problems(&unreadable.error).join("; ");

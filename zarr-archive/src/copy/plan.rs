@@ -15,10 +15,11 @@ use super::chosen::Chosen;
 use super::chunking::Choices;
 use super::entry_point::entry_point;
 use super::error::CopyError;
-use super::existing::{Existing, Rule};
+use super::existing::{Copied, Existing, Rule};
 use super::losses::Losses;
 use super::lossless::check_a_chunk;
 use super::nodes::{NewArray, NewGroup, Nodes};
+use super::options::CopyOption;
 use super::others::Others;
 use super::passes::{Passes, Shapes, Sizes};
 use super::source::Source;
@@ -147,21 +148,7 @@ pub fn plan_copy(
     let adapts = destination.capabilities().adapts_documents;
     let usual = || if adapts { Format::V3 } else { first.format() };
     let format = request.format.or(there).unwrap_or_else(usual);
-    if request.consolidate && format == Format::V3Draft {
-        let message = format!("{format} has no consolidated metadata; leave out --consolidate");
-        return Err(CopyError::message(message));
-    }
-    if request.overwrite && request.part.count() > 1 {
-        return Err(CopyError::message(
-            "--overwrite cannot be combined with --partition: erase the old arrays first",
-        ));
-    }
-    let is_in_parts = request.part.count() > 1;
-    if (request.resume || is_in_parts) && !destination.capabilities().listable {
-        let option = if is_in_parts { "--partition" } else { "--resume" };
-        let message = format!("{option} needs a destination that can list its keys");
-        return Err(CopyError::message(message));
-    }
+    check_request(request, format, &**destination)?;
     let mut nodes = Nodes::default();
     let mut found = Sources::default();
     let there = existing.as_ref().and_then(Hierarchy::entry_point).cloned();
@@ -186,6 +173,29 @@ pub fn plan_copy(
     let target = Target { context: context.clone(), format, entry_point: found.entry_point.take() };
     let planning = Planning { store: destination, existing, target, request, settings };
     planning.finish(nodes, found)
+}
+
+/// Returns an error if options of the request contradict each other, the format or the destination.
+fn check_request(request: &CopyRequest, format: Format, destination: &dyn Store) -> Result<(), CopyError> {
+    let caller = request.caller;
+    let is_in_parts = request.part.count() > 1;
+    if request.consolidate && format == Format::V3Draft {
+        let option = caller.given(CopyOption::Consolidate);
+        return Err(CopyError::message(format!("{format} has no consolidated metadata; leave out {option}")));
+    }
+    if request.overwrite && is_in_parts {
+        return Err(CopyError::message(format!(
+            "{} cannot be combined with {}: erase the old arrays first",
+            caller.given(CopyOption::Overwrite),
+            caller.given(CopyOption::Partition)
+        )));
+    }
+    if (request.resume || is_in_parts) && !destination.capabilities().listable {
+        let option = if is_in_parts { CopyOption::Partition } else { CopyOption::Resume };
+        let option = caller.given(option);
+        return Err(CopyError::message(format!("{option} needs a destination that can list its keys")));
+    }
+    Ok(())
 }
 
 /// Findings in the sources, in addition to nodes.
@@ -215,7 +225,8 @@ impl Planning<'_> {
         let mut replaced = Vec::new();
         if let Some(existing) = &self.existing {
             let rule = self.rule(&digest)?;
-            let find = |rule| Existing::find(&nodes.groups, &arrays, existing, rule, self.settings);
+            let copy = Copied { groups: &nodes.groups, arrays: &arrays, caller: self.request.caller };
+            let find = |rule| Existing::find(copy, existing, rule, self.settings);
             let mut taken = find(rule)?;
             // Another part may have created the arrays in the meantime.
             if rule == Rule::CompareForParts && !taken.refused.is_empty() && self.rule(&digest)? == Rule::Join
@@ -258,7 +269,7 @@ impl Planning<'_> {
         if self.store.capabilities().listable {
             let state = State::new(self.store, digest)?;
             // Checked first, because the arrays of a copy in several parts exist before it is complete.
-            state.replaceable_others(part.count())?;
+            state.replaceable_others(part.count(), self.request.caller)?;
             is_begun = (*resume || is_in_parts) && state.is_begun()?;
         }
         Ok(match (is_begun, is_in_parts) {
@@ -342,11 +353,12 @@ impl Planning<'_> {
         let is_same = first_chunk.is_some();
         let is_encoded = is_same && array.hierarchy().store().capabilities().listable;
         if let Some(codec) = to.decode_only_codec().filter(|_| !is_encoded) {
-            let what = format!("codec `{codec}` only decodes: choose another one with --codec");
+            let option = self.request.caller.given(CopyOption::Codecs);
+            let what = format!("codec `{codec}` only decodes: choose another one with {option}");
             return Err(CopyError::message(what));
         }
         if !self.request.lossy && !is_same {
-            check_a_chunk(&source, &to, memory)?;
+            check_a_chunk(&source, &to, memory, self.request.caller)?;
             to.erase_leftovers()?;
         }
         hierarchy.publish_array(&to)?;

@@ -8,6 +8,7 @@ use super::array_plan::ArrayPlan;
 use super::error::{CopyError, DifferentCopy};
 use super::existing::{find_difference, have_same_elements};
 use super::incomplete::Description;
+use super::options::CopyOption;
 use super::plan::CopyPlan;
 use super::progress::CopyProgress;
 use super::share::{Part, Share};
@@ -108,32 +109,44 @@ impl CopyPlan {
     }
 
     fn which_passes(&self) -> Result<Which, CopyError> {
+        let caller = self.request.caller;
         let has_two = self.arrays.iter().any(|array| array.passes() > 1);
         match (self.request.part.count() > 1, has_two, self.request.pass) {
             (false, _, None) => Ok(Which::Both),
             (true, true, Some(1)) | (true, false, None) => Ok(Which::First),
             (true, true, Some(2)) => Ok(Which::Second),
-            (true, true, _) => Err(CopyError::message(
-                "some arrays take two passes: run all parts with --pass 1, and then all parts with --pass 2",
-            )),
-            (true, false, Some(_)) => Err(CopyError::message("every array takes one pass; leave out --pass")),
-            (false, ..) => Err(CopyError::message("--pass needs --partition: one process runs both passes")),
+            (true, true, _) => {
+                let [first, second] = [1, 2].map(|pass| caller.with(CopyOption::Pass, pass));
+                Err(CopyError::message(format!(
+                    "some arrays take two passes: run all parts with {first}, and then all parts with {second}"
+                )))
+            }
+            (true, false, Some(_)) => {
+                let option = caller.name(CopyOption::Pass);
+                Err(CopyError::message(format!("every array takes one pass; leave out {option}")))
+            }
+            (false, ..) => {
+                let [pass, partition] =
+                    [CopyOption::Pass, CopyOption::Partition].map(|option| caller.name(option));
+                Err(CopyError::message(format!("{pass} needs {partition}: one process runs both passes")))
+            }
         }
     }
 
     fn refuse_early_second_pass(&self, state: Option<&State>, is_begun: bool) -> Result<(), CopyError> {
         let parts = self.request.part.count();
+        let first = self.request.caller.with(CopyOption::Pass, 1);
         let Some(state) = state.filter(|_| is_begun) else {
-            return Err(CopyError::message(
-                "the first pass of this plan has not begun: run all parts with --pass 1",
-            ));
+            return Err(CopyError::message(format!(
+                "the first pass of this plan has not begun: run all parts with {first}"
+            )));
         };
         let missing = state.missing_parts(1, parts)?;
         if missing.is_empty() {
             return Ok(());
         }
         let missing = text::missing_parts(&missing, parts);
-        Err(CopyError::message(format!("the first pass is not complete: {missing}; run --pass 1 first")))
+        Err(CopyError::message(format!("the first pass is not complete: {missing}; run {first} first")))
     }
 
     /// Returns the description for the folder of the plan.
@@ -176,7 +189,7 @@ impl<'a> Running<'a> {
     /// [`CopyError::Request`] if one of the copies has several parts, which may be running.
     fn others(&self) -> Result<Vec<OtherPlan>, CopyError> {
         let Some(state) = &self.state else { return Ok(Vec::new()) };
-        state.replaceable_others(self.part().count())
+        state.replaceable_others(self.part().count(), self.plan.request.caller)
     }
 
     /// Erases arrays that are replaced, and prepares the new arrays.
@@ -282,6 +295,7 @@ impl<'a> Running<'a> {
             memory: self.plan.settings.memory,
             state: self.state.as_ref(),
             progress: self.progress,
+            caller: self.plan.request.caller,
         }
     }
 

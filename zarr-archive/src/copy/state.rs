@@ -10,17 +10,13 @@ use zarr_spec::{Key, Prefix};
 
 use super::error::CopyError;
 use super::incomplete::{Description, PLAN, is_plan, missing_of_pass};
+use super::options::{Caller, CopyOption};
 use super::share::Part;
 use crate::leftovers::{OWN_FOLDER, PLAN_DIGITS};
 use crate::manifest::hex;
 
 /// The largest marker that is read, in bytes.
 const LARGEST: usize = 1 << 20;
-
-/// The reason why a copy does not run next to another copy.
-const OTHER_PARTS: &str = "another copy has begun in the destination, from other sources or with other options (with \
-                           --partition, --memory must be the same for all parts): complete it, or erase its arrays \
-                           and run `zarrctl clean`";
 
 /// A node or a chunk that was left out because it cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,10 +112,10 @@ impl State {
     /// # Errors
     ///
     /// [`CopyError::Request`] if there is another plan and one of the copies has several parts, which may be running.
-    pub(crate) fn replaceable_others(&self, parts: u64) -> Result<Vec<OtherPlan>, CopyError> {
+    pub(crate) fn replaceable_others(&self, parts: u64, caller: Caller) -> Result<Vec<OtherPlan>, CopyError> {
         let others = self.others()?;
         match others.iter().any(|other| other.parts > 1 || parts > 1) {
-            true => Err(CopyError::message(OTHER_PARTS)),
+            true => Err(has_other_parts(caller)),
             false => Ok(others),
         }
     }
@@ -189,6 +185,16 @@ impl State {
         let parsed = bytes.and_then(|bytes| parse(&bytes, &ParseOptions::default()).ok());
         Ok(parsed.map(|parsed| parsed.value))
     }
+}
+
+/// Returns the reason why a copy does not run next to another copy.
+fn has_other_parts(caller: Caller) -> CopyError {
+    CopyError::message(format!(
+        "another copy has begun in the destination, from other sources or with other options (with {}, {} must be the \
+         same for all parts): complete it, or erase its arrays and run `zarrctl clean`",
+        caller.name(CopyOption::Partition),
+        caller.name(CopyOption::Memory)
+    ))
 }
 
 fn array_marker(path: &str) -> String {

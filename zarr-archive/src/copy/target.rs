@@ -15,6 +15,7 @@ use zarr_spec::{
 
 use super::chunking::{Chunking, Shards, chunk_shape, with_codecs};
 use super::error::CopyError;
+use super::options::{Caller, CopyOption};
 use super::source::Source;
 use crate::verify::chain;
 
@@ -24,6 +25,8 @@ pub(crate) struct Asked {
     pub(crate) chunking: Chunking,
     /// Whether elements may change.
     pub(crate) is_lossy: bool,
+    /// The caller, for messages.
+    pub(crate) caller: Caller,
 }
 
 /// Returns the metadata of a copy of `from`, and the losses. The failure lists everything that prevents the
@@ -48,7 +51,8 @@ pub(crate) fn metadata(
         losses.push(as_fallback(array, fallback, &mut source)?);
         let UsedFallback { unknown, used, .. } = fallback;
         refused.push(format!(
-            "unknown data type {unknown}, read as its fallback {used}; --lossy copies it as {used}"
+            "unknown data type {unknown}, read as its fallback {used}; {} copies it as {used}",
+            asked.caller.given(CopyOption::Lossy)
         ));
     }
     let convert = |source: &ArrayMetadata| match is_as_before {
@@ -59,7 +63,7 @@ pub(crate) fn metadata(
         Err(CopyError::Engine(error)) if has_no_such_fill(&error) => match usual_nan(array) {
             Some(nan) => {
                 losses.push(with_usual_nan(nan, format, &mut source));
-                refused.push(without_usual_nan(&error));
+                refused.push(without_usual_nan(&error, asked.caller));
                 convert(&source)
             }
             None => Err(CopyError::Engine(error)),
@@ -98,25 +102,25 @@ fn reasons_of(
 ) -> Vec<String> {
     let registry = array.hierarchy().context().registry();
     if asked.chunking.is_as_before() {
-        return reasons(array, failure, &conversion_problems(source, format, registry));
+        return reasons(array, failure, &conversion_problems(source, format, registry), asked.caller);
     }
     // If the array cannot be described, the failure is the only reason.
     let problems = problems_of_rebuilt(array, source, format, asked).unwrap_or_default();
     let mut without = source.clone();
     without.extensions.clear();
-    let mut reasons = reasons(array, failure, &problems);
+    let mut reasons = reasons(array, failure, &problems, asked.caller);
     reasons.extend(must_be_understood(source, &conversion_losses(source, &without, registry)));
     reasons
 }
 
 /// Returns the reasons why an array cannot be converted: its problems, or the failure if there are none.
-fn reasons(array: &Array, failure: &CopyError, problems: &[Error]) -> Vec<String> {
+fn reasons(array: &Array, failure: &CopyError, problems: &[Error], caller: Caller) -> Vec<String> {
     if problems.is_empty() {
         return vec![failure.text()];
     }
     let reason = |problem: &Error| {
         let is_fill = has_no_such_fill(problem) && usual_nan(array).is_some();
-        if is_fill { without_usual_nan(problem) } else { chain(problem) }
+        if is_fill { without_usual_nan(problem, caller) } else { chain(problem) }
     };
     problems.iter().map(reason).collect()
 }
@@ -169,8 +173,9 @@ fn usual_nan(array: &Array) -> Option<Value> {
 }
 
 /// Returns the reason why an array with a non-standard NaN as the fill value is not copied.
-fn without_usual_nan(error: &Error) -> String {
-    format!("{}; --lossy copies it with the standard NaN as the fill value", chain(error))
+fn without_usual_nan(error: &Error, caller: Caller) -> String {
+    let lossy = caller.given(CopyOption::Lossy);
+    format!("{}; {lossy} copies it with the standard NaN as the fill value", chain(error))
 }
 
 /// Replaces the fill value of `source` with the standard NaN.
@@ -271,7 +276,7 @@ pub fn builder_like(
 ) -> Result<ArrayBuilder, CopyError> {
     let mut source = array.metadata().clone();
     source.shape = shape.to_vec();
-    let asked = Asked { chunking: Chunking::default(), is_lossy: false };
+    let asked = Asked { chunking: Chunking::default(), is_lossy: false, caller: Caller::default() };
     let builder = without_codecs(array, &source, format, &asked)?;
     let builder = if has_codecs { builder } else { with_codecs_of(builder, array, format) };
     Ok(builder.fill_value(fill_value(array, &source, format, true)?))

@@ -12,6 +12,7 @@ use super::array_plan::{ArrayPlan, Method};
 use super::between::between;
 use super::error::CopyError;
 use super::lossless::{check, may_change_elements};
+use super::options::Caller;
 use super::passes::{Pass, Passes, TwoPasses};
 use super::progress::CopyProgress;
 use super::regions::{Regions, number};
@@ -44,6 +45,8 @@ pub(crate) struct How<'a> {
     /// The markers, if the store can list.
     pub(crate) state: Option<&'a State>,
     pub(crate) progress: &'a CopyProgress,
+    /// The caller, for messages.
+    pub(crate) caller: Caller,
 }
 
 impl Transfer<'_> {
@@ -217,7 +220,7 @@ impl Decoded<'_> {
     /// its own comparison.
     fn pass_over(&self, subset: &ArraySubset) -> Result<(), CopyError> {
         if self.is_checked {
-            check(self.to, subset, &self.read(subset)?)?;
+            check(self.to, subset, &self.read(subset)?, self.how.caller)?;
         }
         self.count(subset);
         Ok(())
@@ -240,7 +243,7 @@ impl Decoded<'_> {
     fn write(&self, subset: &ArraySubset, elements: &ElementArray) -> Result<(), CopyError> {
         self.to.write(Selection::from(subset), elements.bytes())?;
         if self.is_checked {
-            check(self.to, subset, elements)?;
+            check(self.to, subset, elements, self.how.caller)?;
         }
         self.count(subset);
         Ok(())

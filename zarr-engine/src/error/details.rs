@@ -127,7 +127,7 @@ pub struct ChunkKeyError {
 #[derive(Debug, thiserror::Error)]
 #[error(
     "chunk {index:?} of {path} (key `{key}`) needs {} than the memory budget for chunks, {}: \
-     raise it with `Limits::memory` or `zarrctl --memory`",
+     raise it with {setting}",
     more_memory(*.needed), in_mebibytes(*.budget)
 )]
 #[non_exhaustive]
@@ -142,6 +142,8 @@ pub struct OverBudget {
     pub needed: Option<u64>,
     /// The budget in bytes.
     pub budget: u64,
+    /// The setting that raises the budget, as [`Limits::memory_setting`](crate::Limits::memory_setting) names it.
+    pub setting: &'static str,
 }
 
 /// A chunk is missing, and the fill value of the array is undefined.

@@ -88,7 +88,8 @@ impl StoredArray {
     fn over_budget(&self, chunk: &[u64], needed: Option<u64>) -> Error {
         let key = self.key(chunk).map_or_else(|_| String::new(), |key| key.to_string());
         let budget = self.budget().size();
-        OverBudget { path: self.path.clone(), index: chunk.to_vec(), key, needed, budget }.into()
+        let setting = self.context.limits().memory_setting;
+        OverBudget { path: self.path.clone(), index: chunk.to_vec(), key, needed, budget, setting }.into()
     }
 
     /// Returns the first limit of buffers of unknown size.

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
+use zarr_kit::archive::Caller;
 use zarr_kit::{Format, Mode};
 
 use crate::values;
@@ -58,6 +59,9 @@ pub(crate) struct Reading {
     /// Read missing chunks as zeros if the fill value is undefined
     #[arg(long)]
     pub(crate) undefined_as_zero: bool,
+    // The caller, in whose notation messages name options. Not an argument.
+    #[arg(skip)]
+    pub(crate) caller: Caller,
 }
 
 impl Reading {

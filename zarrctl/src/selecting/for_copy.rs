@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use zarr_kit::archive::{Selector, dimension_names, split_path};
+use zarr_kit::archive::{Caller, CopyOption, Selector, dimension_names, split_path};
 use zarr_kit::{Array, DimensionSelection};
 
 use super::{Entry, entries, selected};
@@ -16,6 +16,8 @@ use crate::slabs;
 pub(crate) struct ForCopy {
     /// Entries for deeper paths come later, so that they take precedence.
     entries: Vec<Scoped>,
+    /// The name of the option, for messages.
+    option: &'static str,
     seen: Mutex<Seen>,
 }
 
@@ -58,7 +60,8 @@ struct Resolved {
 }
 
 impl ForCopy {
-    pub(crate) fn parse(options: &[String]) -> Result<Self, Failure> {
+    pub(crate) fn parse(options: &[String], caller: Caller) -> Result<Self, Failure> {
+        let name_of_option = caller.name(CopyOption::Select);
         let mut all = Vec::new();
         for option in options {
             let (path, rest) = split_path(option);
@@ -67,7 +70,7 @@ impl ForCopy {
                 for entry in entries(rest) {
                     let (name, value) = entry.split_once('=').ok_or_else(|| {
                         Failure::fault(format!(
-                            "--select: `{entry}`: expected NAME=VALUE, as for the other dimensions"
+                            "{name_of_option}: `{entry}`: expected NAME=VALUE, as for the other dimensions"
                         ))
                     })?;
                     let [name, value] = [name, value].map(|part| part.trim().to_owned());
@@ -77,13 +80,13 @@ impl ForCopy {
                 all.push(Scoped { path, choice: Choice::Positions(rest.to_owned()) });
             } else {
                 return Err(Failure::fault(format!(
-                    "--select: `{option}`: `copy` selects by dimension name, such as time=2001-02, or by position in one \
-                     array, such as /t2m=0:10,5"
+                    "{name_of_option}: `{option}`: `copy` selects by dimension name, such as time=2001-02, or by position \
+                     in one array, such as /t2m=0:10,5"
                 )));
             }
         }
         all.sort_by_key(|entry| entry.path.as_deref().map_or(0, |path| 1 + path.matches('/').count()));
-        Ok(Self { entries: all, seen: Mutex::default() })
+        Ok(Self { entries: all, option: name_of_option, seen: Mutex::default() })
     }
 
     /// Returns the selector for the request; `None` without selections.
@@ -124,7 +127,8 @@ impl ForCopy {
                         None => {
                             let entry = Entry { name, value, length };
                             let part = selected(array, array.hierarchy(), &entry);
-                            part.map_err(|error| error.while_doing(&format!("--select `{name}={value}`")))?
+                            let what = || format!("{} `{name}={value}`", self.option);
+                            part.map_err(|error| error.while_doing(&what()))?
                         }
                     };
                     seen.resolved.insert(resolved, part.clone());
@@ -139,18 +143,19 @@ impl ForCopy {
     /// Returns a message for each entry that applied to no array.
     pub(crate) fn without_effect(&self) -> Vec<String> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let option = self.option;
         let unused = self.entries.iter().enumerate().filter(|(number, _)| !seen.used.contains(number));
         unused
             .map(|(_, Scoped { path, choice })| {
                 let below = path.as_ref().map_or_else(String::new, |path| format!(" at or below `{path}`"));
                 match choice {
                     Choice::Positions(_) => {
-                        format!("--select: there is no array to copy at `{}`", path.as_deref().unwrap_or("/"))
+                        format!("{option}: there is no array to copy at `{}`", path.as_deref().unwrap_or("/"))
                     }
                     Choice::Named { name, .. } => {
                         let hint = similar(name, seen.names.iter().map(String::as_str));
                         let hint = hint.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-                        format!("--select: no array to copy{below} has a dimension `{name}`{hint}")
+                        format!("{option}: no array to copy{below} has a dimension `{name}`{hint}")
                     }
                 }
             })
@@ -183,7 +188,7 @@ mod tests {
     #[test]
     fn entries_for_deeper_paths_come_later() {
         let options = ["/a/b=x=1", "/a=x=2,y=3", "x=[0:2,5]"].map(str::to_owned);
-        let parsed = ForCopy::parse(&options).unwrap();
+        let parsed = ForCopy::parse(&options, Caller::Program).unwrap();
         let paths: Vec<_> = parsed.entries.iter().map(|entry| entry.path.as_deref()).collect();
         assert_eq!(paths, [None, Some("/a"), Some("/a"), Some("/a/b")]);
         assert!(parsed.entries[1].contains("/a/b") && !parsed.entries[1].contains("/ab"));
@@ -191,7 +196,7 @@ mod tests {
 
     #[test]
     fn positions_need_the_path_of_an_array() {
-        let parse = |option: &str| ForCopy::parse(&[option.to_owned()]);
+        let parse = |option: &str| ForCopy::parse(&[option.to_owned()], Caller::Program);
         assert!(parse("/a=0:10,5").is_ok());
         for (option, part) in [("0:10,5", "selects by dimension name"), ("x=1,5", "expected NAME=VALUE")] {
             let text = message(parse(option).unwrap_err());

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use zarr_kit::archive::{
-    self, ArrayPlan, CopyError, CopyPlan, CopyProgress, CopyRequest, CopySummary, Losses, Method, Part,
-    Passes, Skipped,
+    self, ArrayPlan, Caller, CopyError, CopyOption, CopyPlan, CopyProgress, CopyRequest, CopySummary, Losses,
+    Method, Part, Passes, Skipped,
 };
 use zarr_kit::spec::printable;
 use zarr_kit::spec::store::Store;
@@ -80,7 +80,7 @@ fn plan(arguments: &Copy, context: Context) -> Result<CopyPlan, Failure> {
     let context = writing_context(&arguments.reading, context);
     let destination = opening::open_to_write(&arguments.destination, &context)?;
     for source in &sources {
-        refuse_itself(source, &*destination)?;
+        refuse_itself(source, &*destination, arguments.reading.caller)?;
     }
     let reading = Progress::unknown("reading metadata");
     let plan = plan_from(&sources, &destination, &context, arguments)?;
@@ -104,7 +104,7 @@ fn plan_from(
     arguments: &Copy,
 ) -> Result<CopyPlan, Failure> {
     let sources: Vec<&Hierarchy> = sources.iter().map(|source| &**source).collect();
-    let selections = Arc::new(ForCopy::parse(&arguments.select)?);
+    let selections = Arc::new(ForCopy::parse(&arguments.select, arguments.reading.caller)?);
     let mut request = request(arguments);
     request.selector = selections.selector();
     let plan = archive::plan_copy(&sources, destination, context, &request, &settings_of(context));
@@ -133,6 +133,7 @@ fn request(arguments: &Copy) -> CopyRequest {
     request.pass = arguments.pass;
     request.consolidate = arguments.consolidate;
     request.verify = arguments.verify;
+    request.caller = arguments.reading.caller;
     request
 }
 
@@ -150,15 +151,16 @@ fn failure(error: CopyError, arguments: &Copy) -> Failure {
         CopyError::Incomplete(error) => {
             let destination = &arguments.destination;
             let parts = arguments.part.filter(|part| part.count() > 1);
+            let resume = arguments.reading.caller.given(CopyOption::Resume);
             let hint = match parts {
                 _ if matches!(*error, CopyError::Different(_)) => format!(
                     "the copy in `{destination}` is not complete; remove the chunk, and run the same copy again{}",
-                    if parts.is_some() { ", all parts" } else { " with --resume" }
+                    if parts.is_some() { ", all parts".to_owned() } else { format!(" with {resume}") }
                 ),
                 Some(part) => format!("the copy in `{destination}` is not complete; run part {part} again"),
                 None => format!(
                     "copied chunks remain in `{destination}` without metadata; `zarrctl clean` removes them, and \
-                     --resume continues the copy"
+                     {resume} continues the copy"
                 ),
             };
             failure(*error, arguments).with_hint(&hint)
@@ -290,16 +292,20 @@ fn is_read_often(array: &ArrayPlan, max_reads: f64) -> bool {
 }
 
 /// Refuses to copy a hierarchy onto or into itself.
-fn refuse_itself(source: &Hierarchy, destination: &dyn Store) -> Result<(), Failure> {
+fn refuse_itself(source: &Hierarchy, destination: &dyn Store, caller: Caller) -> Result<(), Failure> {
+    let [src, dst] = match caller {
+        Caller::Python => ["the source", "the destination"],
+        _ => ["SRC", "DST"],
+    };
     let from = source.store().location();
     let to = destination.location();
     let (Some(from), Some(to)) = (folder(&from), folder(&to)) else { return Ok(()) };
     if from == to {
-        return Err(Failure::fault(format!("SRC and DST are the same folder `{}`", from.display())));
+        return Err(Failure::fault(format!("{src} and {dst} are the same folder `{}`", from.display())));
     }
     match to.starts_with(&from) {
         true => Err(Failure::fault(format!(
-            "DST `{}` is inside SRC `{}`; choose a folder outside of SRC",
+            "{dst} `{}` is inside {src} `{}`; choose a folder outside of {src}",
             to.display(),
             from.display()
         ))),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zarr_kit::archive::{
-    ArrayReport, Census, Checks, Finding, FindingKind, Level, Manifest, Report, Verification,
+    ArrayReport, Caller, Census, Checks, Finding, FindingKind, Level, Manifest, Report, Verification,
 };
 use zarr_kit::json::{self, ParseOptions, counted};
 use zarr_kit::spec::store::Store;
@@ -75,7 +75,7 @@ pub(crate) fn check(
     let mut record = resume.map(|file| Record::open(file, &**store, &checks)).transpose()?;
     let begun = Progress::unknown("reading metadata");
     let mut verification = Verification::begin(Arc::clone(store), context, checks)
-        .map_err(|error| hints::of_hierarchy(error, &**store))?;
+        .map_err(|error| hints::of_hierarchy(error, &**store, Caller::Program))?;
     drop(begun);
     let progress = Progress::of(verification.remaining() as u64, "checking arrays");
     let settings = settings_of(context);
