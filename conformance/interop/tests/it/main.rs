@@ -13,6 +13,7 @@ mod creating;
 mod damage;
 mod databases;
 mod decode_only;
+mod decoded_values;
 mod deep_groups;
 mod element_types;
 mod encodings;
