@@ -49,6 +49,7 @@ mod outside;
 mod parts;
 mod progress;
 mod proposals;
+mod read_back;
 mod reads;
 mod references;
 mod remote;
