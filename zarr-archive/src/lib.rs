@@ -37,7 +37,7 @@ pub use diff::{Compared, Diff, Difference, NodeDifference, Side, Tolerance, Valu
 pub use digest::digest;
 pub use logical::dimension_names;
 pub use manifest::{Manifest, ManifestNode};
-pub use numbers::numbers;
+pub use numbers::{element_as_number, numbers};
 pub use repair::{QUARANTINE, Repair, RepairChoices, RepairPlan, plan_repair};
 pub use settings::Settings;
 pub use verify::{

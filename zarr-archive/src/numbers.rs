@@ -55,20 +55,36 @@ const NOT_A_TIME: i64 = i64::MIN;
 #[must_use]
 pub fn numbers(elements: &ElementArray) -> Option<Vec<f64>> {
     let data_type = elements.data_type();
-    let name = data_type.name();
-    if name.starts_with("numpy.datetime64[") || name.starts_with("numpy.timedelta64[") {
-        let number = |element: &[u8]| match i64::from_ne_bytes(element.try_into().ok()?) {
-            NOT_A_TIME => Some(f64::NAN),
-            count => Some(Number::Integer(count.into()).parts()[0]),
-        };
-        return elements.iter().map(number).collect();
+    if is_numpy_time(data_type) {
+        return elements.iter().map(time).collect();
     }
     let numbers = Numbers::of(data_type)?;
-    let number = |element: &[u8]| match numbers.read(element)? {
+    elements.iter().map(|element| real(numbers, element)).collect()
+}
+
+/// Returns an element in native byte order as a float, as [`numbers`] does.
+#[must_use]
+pub fn element_as_number(data_type: &dyn DataType, element: &[u8]) -> Option<f64> {
+    if is_numpy_time(data_type) { time(element) } else { real(Numbers::of(data_type)?, element) }
+}
+
+fn is_numpy_time(data_type: &dyn DataType) -> bool {
+    let name = data_type.name();
+    name.starts_with("numpy.datetime64[") || name.starts_with("numpy.timedelta64[")
+}
+
+fn time(element: &[u8]) -> Option<f64> {
+    match i64::from_ne_bytes(element.try_into().ok()?) {
+        NOT_A_TIME => Some(f64::NAN),
+        count => Some(Number::Integer(count.into()).parts()[0]),
+    }
+}
+
+fn real(numbers: Numbers, element: &[u8]) -> Option<f64> {
+    match numbers.read(element)? {
         Number::Complex(..) => None,
         number => Some(number.parts()[0]),
-    };
-    elements.iter().map(number).collect()
+    }
 }
 
 fn signed(element: &[u8]) -> Option<i128> {

@@ -16,7 +16,7 @@ pub(crate) mod report;
 
 use std::sync::Arc;
 
-use zarr_engine::{Array, Context, Error, ErrorKind, Hierarchy};
+use zarr_engine::{Array, Context, Error, ErrorKind, Hierarchy, OpenOptions};
 use zarr_spec::store::Store;
 use zarr_spec::{Key, Prefix};
 
@@ -121,11 +121,13 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Checks the documents of all hierarchies in a store, and finds their arrays.
+    /// Checks the documents of all hierarchies in a store, and finds their arrays. In a store that cannot list its keys,
+    /// the root must be an array or have consolidated metadata.
     ///
     /// # Errors
     ///
-    /// [`Error::NoHierarchy`] if the store has neither a hierarchy nor documents of nodes; [`Error::Store`].
+    /// [`Error::NoHierarchy`] if the store has neither a hierarchy nor documents of nodes; [`Error::NotSupported`] if the
+    /// nodes cannot be found; [`Error::Store`].
     pub fn begin(store: Arc<dyn Store>, context: &Context, checks: Checks) -> Result<Self, Error> {
         match Self::of_documents(Arc::clone(&store), context, checks.clone()) {
             // The store itself found that the value of a document is damaged.
@@ -140,10 +142,14 @@ impl Verification {
     }
 
     fn of_documents(store: Arc<dyn Store>, context: &Context, checks: Checks) -> Result<Self, Error> {
-        let hierarchies = leftovers::hierarchies(&store, context)?;
+        let mut hierarchies = leftovers::hierarchies(&store, context)?;
         let is_listable = store.capabilities().listable;
         let keys = if is_listable { store.list_sorted(&Prefix::root())? } else { Vec::new() };
         let mut report = Report::new(&*store, checks.level);
+        if !is_listable {
+            hierarchies = hierarchies.into_iter().map(with_copies).collect::<Result<_, _>>()?;
+            report.add(not_listed(&hierarchies));
+        }
         let opened = Hierarchy::open(Arc::clone(&store), context);
         if let Err(error) = opened {
             match error {
@@ -230,6 +236,27 @@ pub fn verify(
         verification.add(report);
     }
     Ok(verification.finish())
+}
+
+/// Opens a hierarchy with its consolidated metadata, which lists the nodes in a store that cannot list keys. Metadata that
+/// cannot be used is a finding of another check.
+fn with_copies(documents: Hierarchy) -> Result<Hierarchy, Error> {
+    let options = OpenOptions::new().format(documents.format());
+    match Hierarchy::open_with(Arc::clone(documents.store()), documents.context(), options) {
+        Err(error @ Error::Store(_)) => Err(error),
+        Err(_) => Ok(documents),
+        opened => opened,
+    }
+}
+
+/// Returns the finding about checks that need a list of the keys.
+fn not_listed(hierarchies: &[Hierarchy]) -> Finding {
+    let nodes = match hierarchies.iter().any(Hierarchy::is_consolidated) {
+        true => ", nor nodes that the consolidated metadata does not list",
+        false => "",
+    };
+    let text = format!("the store is not listable: keys that belong to no node are not looked for{nodes}");
+    Finding::new(FindingKind::NotChecked, text)
 }
 
 fn add_leftovers(store: &dyn Store, hierarchies: &[Hierarchy], report: &mut Report) -> Result<(), Error> {

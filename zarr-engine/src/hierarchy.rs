@@ -390,7 +390,7 @@ impl Hierarchy {
     ///
     /// # Errors
     ///
-    /// [`Error::NoNode`]; [`Error::Store`] for a store that cannot list.
+    /// [`Error::NoNode`]; [`Error::NotSupported`] for a group in a store that cannot list.
     pub fn walk(&self, path: impl AsNodePath) -> Result<Vec<NodeEntry>, Error> {
         let mut nodes = self.inner.rules.walk(&self.inner.access, &self.path(path)?)?;
         nodes.sort();

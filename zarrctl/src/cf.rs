@@ -2,8 +2,9 @@
 
 pub(crate) mod calendar;
 
-use zarr_kit::Array;
+use zarr_kit::archive::{dimension_names, element_as_number};
 use zarr_kit::spec::{Object, Value};
+use zarr_kit::{Array, Format};
 
 use calendar::{Calendar, DAY, Date};
 
@@ -107,33 +108,64 @@ pub(crate) struct Decoding {
     offset: f64,
     /// Stored numbers that stand for missing values.
     missing: Vec<f64>,
+    /// Integers that are read with or without a sign, other than their data type.
+    sign: Option<Sign>,
+}
+
+/// The range of integers after the attribute `_Unsigned` changes whether they have a sign.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Sign {
+    least: f64,
+    /// The number of integers of the size of the data type.
+    count: f64,
 }
 
 impl Decoding {
-    /// Returns the scale factor, the offset and the missing values in attributes.
+    /// Returns the scale factor, the offset, the sign and the missing values of an array, for overviews.
+    ///
+    /// They do not take a fill value of zero for a missing value as xarray does: it is the default of most programs, and
+    /// coordinates contain zeros.
     pub(crate) fn of(array: &Array) -> Self {
+        let has_attribute = array.attributes().contains("_FillValue");
+        Self::with_fill(array, missing_fill(array).filter(|fill| *fill != 0.0 && !has_attribute))
+    }
+
+    /// Returns how xarray decodes an array.
+    pub(crate) fn of_xarray(array: &Array) -> Self {
+        Self::with_fill(array, missing_fill(array))
+    }
+
+    /// Returns the decoding of an array in which `fill`, if it is given, is missing instead of the attribute
+    /// `_FillValue`.
+    fn with_fill(array: &Array, fill: Option<f64>) -> Self {
         let attributes = array.attributes();
-        let is_real = array.data_type().name().contains("float");
-        let missing =
-            ["_FillValue", "missing_value"].into_iter().flat_map(|name| numbers(attributes, name, is_real));
+        let name = array.data_type().name();
+        let is_real = name.contains("float");
+        let listed = |attribute: &str| numbers(attributes, attribute, is_real);
+        let mut missing = fill.map_or_else(|| listed("_FillValue"), |fill| vec![fill]);
+        missing.extend(listed("missing_value"));
+        let sign = Sign::of(attributes, &name);
+        missing.iter_mut().for_each(|number| *number = Sign::apply(sign, *number));
         Self {
             scale: single(attributes, "scale_factor").unwrap_or(1.0),
             offset: single(attributes, "add_offset").unwrap_or(0.0),
-            missing: missing.collect(),
+            missing,
+            sign,
         }
     }
 
     /// Returns whether values are stored as other numbers.
     pub(crate) fn is_packed(&self) -> bool {
-        self.scale != 1.0 || self.offset != 0.0
+        self.scale != 1.0 || self.offset != 0.0 || self.sign.is_some()
     }
 
     /// Describes how stored numbers become values; `None` if the stored numbers are the values.
     pub(crate) fn text(&self) -> Option<String> {
-        let Self { scale, offset, missing } = self;
+        let Self { scale, offset, missing, sign } = self;
         let mut parts = Vec::new();
         if self.is_packed() {
-            let scaled = if *scale == 1.0 { "stored".to_owned() } else { format!("stored × {scale}") };
+            let stored = sign.map_or("stored", Sign::text);
+            let scaled = if *scale == 1.0 { stored.to_owned() } else { format!("{stored} × {scale}") };
             parts.push(match *offset {
                 0.0 => scaled,
                 offset if offset < 0.0 => format!("{scaled} − {}", -offset),
@@ -152,8 +184,60 @@ impl Decoding {
 
     /// Returns the value of a stored number; NaN if it is missing.
     pub(crate) fn value(&self, stored: f64) -> f64 {
+        let stored = Sign::apply(self.sign, stored);
         if self.missing.contains(&stored) { f64::NAN } else { stored * self.scale + self.offset }
     }
+
+    /// Returns whether a stored number stands for a missing value.
+    pub(crate) fn is_missing(&self, stored: f64) -> bool {
+        self.missing.contains(&Sign::apply(self.sign, stored))
+    }
+}
+
+impl Sign {
+    /// Returns the range if the attribute `_Unsigned` contradicts the data type.
+    fn of(attributes: &Object, data_type: &str) -> Option<Self> {
+        let is_unsigned = match attributes.get("_Unsigned")?.as_str()? {
+            "true" => true,
+            "false" => false,
+            _ => return None,
+        };
+        let (stored_unsigned, bits) = match data_type.strip_prefix("uint") {
+            Some(bits) => (true, bits),
+            None => (false, data_type.strip_prefix("int")?),
+        };
+        let count = f64::exp2(bits.parse().ok()?);
+        let least = if is_unsigned { 0.0 } else { -count / 2.0 };
+        (is_unsigned != stored_unsigned).then_some(Self { least, count })
+    }
+
+    fn apply(sign: Option<Self>, stored: f64) -> f64 {
+        match sign {
+            Some(Self { least, count }) if stored < least => stored + count,
+            Some(Self { least, count }) if stored >= least + count => stored - count,
+            _ => stored,
+        }
+    }
+
+    fn text(self) -> &'static str {
+        if self.least < 0.0 { "stored as signed" } else { "stored as unsigned" }
+    }
+}
+
+/// Returns the fill value of an array of v2 with dimension names, which replaces the attribute `_FillValue`: xarray writes
+/// the attribute of a variable as the fill value. In v3, it writes the attribute.
+///
+/// Source: `ZarrStore.open_store_variable` in `xarray/backends/zarr.py` of xarray 2026.9.
+fn missing_fill(array: &Array) -> Option<f64> {
+    let metadata = array.metadata();
+    let has_names = match array.shape().is_empty() {
+        true => array.attributes().contains("_ARRAY_DIMENSIONS"),
+        false => dimension_names(array).iter().all(Option::is_some),
+    };
+    // Both booleans are values.
+    let is_bool = array.data_type().name() == "bool";
+    let is_missing = metadata.format == Format::V2 && has_names && !metadata.fill_value.is_null() && !is_bool;
+    element_as_number(&**array.data_type(), array.fill_value().bytes()).filter(|_| is_missing)
 }
 
 /// Describes the attributes of an array that look like those of CF, but cannot be decoded.
@@ -284,12 +368,41 @@ mod tests {
     }
 
     #[test]
+    fn signs_are_changed_by_an_attribute() {
+        let sign = |unsigned: &str, data_type: &str| {
+            let attributes: Object = [("_Unsigned", Value::from(unsigned))].into_iter().collect();
+            Sign::of(&attributes, data_type)
+        };
+        for (unsigned, data_type, stored, read) in [
+            ("true", "int8", -1.0, 255.0),
+            ("true", "int8", 7.0, 7.0),
+            ("true", "int16", -32768.0, 32768.0),
+            ("false", "uint8", 255.0, -1.0),
+            ("false", "uint8", 127.0, 127.0),
+        ] {
+            let sign = sign(unsigned, data_type);
+            assert_eq!(Sign::apply(sign, stored), read, "{unsigned} {data_type} {stored}");
+            assert!(sign.is_some());
+        }
+        for (unsigned, data_type) in
+            [("true", "uint8"), ("false", "int8"), ("yes", "int8"), ("true", "float32")]
+        {
+            assert_eq!(sign(unsigned, data_type), None, "{unsigned} {data_type}");
+        }
+        let decoding = Decoding { scale: 2.0, offset: 0.0, missing: vec![255.0], sign: sign("true", "int8") };
+        assert_eq!((decoding.value(-2.0), decoding.is_missing(-1.0)), (508.0, true));
+        assert_eq!(decoding.text().unwrap(), "stored as unsigned × 2; 255 is missing");
+    }
+
+    #[test]
     fn missing_values_are_compared_before_scaling() {
-        let decoding = Decoding { scale: 0.5, offset: 10.0, missing: vec![-999.0] };
+        let decoding = Decoding { scale: 0.5, offset: 10.0, missing: vec![-999.0], sign: None };
         assert!(decoding.value(-999.0).is_nan());
         assert_eq!(decoding.value(4.0), 12.0);
         assert!(decoding.is_packed());
         assert_eq!(decoding.text().unwrap(), "stored × 0.5 + 10; -999 is missing");
-        assert_eq!(Decoding { scale: 1.0, offset: 0.0, missing: Vec::new() }.text(), None);
+        let plain = Decoding { scale: 1.0, offset: 0.0, missing: Vec::new(), sign: None };
+        assert_eq!(plain.text(), None);
+        assert!(!plain.is_missing(0.0));
     }
 }

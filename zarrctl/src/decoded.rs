@@ -1,15 +1,15 @@
 //! Elements as texts for people, decoded by the CF conventions.
 
 use zarr_kit::archive::numbers;
-use zarr_kit::spec::{Number, Value};
+use zarr_kit::spec::Value;
 use zarr_kit::{Array, ElementArray};
 
 use crate::cf::{Decoding, TimeUnits};
 use crate::failure::Failure;
 use crate::forms::summary::texts;
 
-/// Formats elements: times as dates, packed numbers as the numbers that they stand for, and other elements as they are
-/// stored.
+/// Formats elements: times as dates, packed numbers as the numbers that they stand for, missing values as NaN, and other
+/// elements as they are stored.
 pub(crate) fn decoded_texts(
     array: &Array,
     decoding: &Decoding,
@@ -26,7 +26,11 @@ pub(crate) fn decoded_texts(
     {
         return Ok(values.iter().map(|&value| short(decoding.value(value))).collect());
     }
-    texts(elements)
+    let stored = texts(elements)?;
+    let Some(values) = numbers(elements) else { return Ok(stored) };
+    let text =
+        |(text, &value): (String, &f64)| if decoding.is_missing(value) { "NaN".to_owned() } else { text };
+    Ok(stored.into_iter().zip(&values).map(text).collect())
 }
 
 /// Decodes the elements of an array.
@@ -45,9 +49,9 @@ pub(crate) enum Decoded {
 }
 
 impl Decoder {
-    /// Returns the decoder; `None` if the attributes declare nothing to decode.
+    /// Returns the decoder; `None` if the metadata declare nothing to decode.
     pub(crate) fn of(array: &Array) -> Option<Self> {
-        let decoding = Decoding::of(array);
+        let decoding = Decoding::of_xarray(array);
         let is_numpy_time = array.data_type().name().starts_with("numpy.");
         let time = TimeUnits::of(array).filter(|_| !is_numpy_time);
         (time.is_some() || decoding.text().is_some()).then_some(Self { decoding, time })
@@ -78,9 +82,7 @@ impl Decoded {
     /// Returns the element as JSON; numbers that are not finite are texts.
     pub(crate) fn into_json(self) -> Value {
         match self {
-            Self::Number(number) => {
-                Number::from_f64(number).map_or_else(|| Value::from(number.to_string()), Value::from)
-            }
+            Self::Number(number) => Value::from(number),
             Self::Text(text) => Value::from(text),
         }
     }

@@ -10,7 +10,7 @@ use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
     Array, Context, FallbackPolicy, Format, Hierarchy, Limits, NodeEntry, NodePath, OpenOptions, Registry,
-    ThreadPool, UndefinedFill, open_store,
+    ThreadPool, UndefinedFill, open_store, readable_location,
 };
 
 use crate::arguments::Reading;
@@ -150,6 +150,30 @@ pub(crate) fn open_documents(location: &str, reading: &Reading, context: Context
     let context = with_options(context, reading);
     check_scheme(location, context.registry())?;
     open_in(open_store(context.registry(), location)?, &context, reading, false)
+}
+
+/// Opens a hierarchy as [`open_documents`] does, to read the nodes at and below `paths`. If the store cannot list its
+/// keys, only consolidated metadata finds the nodes below a group.
+pub(crate) fn open_nodes(
+    location: &str,
+    paths: &[&str],
+    reading: &Reading,
+    context: Context,
+) -> Result<Opened, Failure> {
+    let documents = open_documents(location, reading, context)?;
+    let is_array =
+        |path: &&str| documents.metadata(*path).is_ok_and(|node| matches!(node, NodeMetadata::Array(_)));
+    if documents.store().capabilities().listable || paths.iter().all(is_array) {
+        return Ok(documents);
+    }
+    let opened = open_in(Arc::clone(documents.store()), documents.context(), reading, true)?;
+    if opened.is_consolidated() {
+        warn(&format!(
+            "the store {} is not listable, so the nodes are those of the consolidated metadata, which may be outdated",
+            readable_location(&opened.store().location())
+        ));
+    }
+    Ok(opened)
 }
 
 /// The advice for outdated consolidated metadata.

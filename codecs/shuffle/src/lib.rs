@@ -134,8 +134,13 @@ fn element_size(creation: &Creation<'_>) -> CodecResult<u32> {
     }
 }
 
-fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> CodecResult<Object> {
+/// A size of 0 remains in v2, where programs read it in two ways, so that both read a copy as they read the original.
+fn translate(creation: &Creation<'_>, _decoded: &Representation, to: Format) -> CodecResult<Object> {
+    let size = match (creation.parse::<ShuffleConfiguration>()?.elementsize, creation.format, to) {
+        (0, Format::V2, Format::V2) => 0,
+        _ => element_size(creation)?,
+    };
     let mut members = Object::new();
-    members.insert("elementsize", element_size(creation)?);
+    members.insert("elementsize", size);
     Ok(members)
 }

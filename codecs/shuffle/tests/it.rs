@@ -130,6 +130,14 @@ fn an_element_size_of_0_is_read_as_1_with_a_warning() {
     assert!(matches!(Shuffle::new(0), Err(CodecError::InvalidConfiguration(_))));
 }
 
+/// netCDF-C takes 0 for the size of the data type, so a copy in v2 states what the original states.
+#[test]
+fn an_element_size_of_0_remains_in_v2() {
+    let written = |to| translate(Format::V2, "shuffle", r#"{"elementsize":0}"#, &BYTES, to).unwrap().1;
+    assert_eq!(written(Format::V2), r#"{"elementsize":0}"#);
+    assert_eq!(written(Format::V3), r#"{"elementsize":1}"#);
+}
+
 /// Tests V2-CODEC-11.
 #[test]
 fn elements_of_one_byte_are_copied_in_every_mode() {

@@ -94,14 +94,7 @@ impl Check<'_> {
     /// Returns the chunks that are stored. If the store cannot list, it is asked for each chunk.
     fn stored(&mut self) -> Result<Option<Vec<Vec<u64>>>, Error> {
         if !self.array.hierarchy().store().capabilities().listable {
-            let mut stored = Vec::new();
-            for index in self.array.chunk_indices() {
-                self.settings.progress.check()?;
-                if self.array.chunk_exists(&index)? {
-                    stored.push(index);
-                }
-            }
-            return Ok(Some(stored));
+            return self.stored_by_asking().map(Some);
         }
         match self.array.stored_chunks() {
             Ok(stored) => Ok(Some(stored)),
@@ -110,6 +103,27 @@ impl Check<'_> {
                 Ok(None)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Asks the store for each chunk of the grid.
+    fn stored_by_asking(&self) -> Result<Vec<Vec<u64>>, Error> {
+        let array = self.array;
+        let mut stored = Vec::new();
+        let mut indices = array.chunk_indices();
+        loop {
+            self.settings.progress.check()?;
+            let part: Vec<_> = indices.by_ref().take(TOGETHER).collect();
+            if part.is_empty() {
+                return Ok(stored);
+            }
+            let found = array.hierarchy().context().map_each(part, |index| {
+                let is_stored = array.chunk_exists(&index)?;
+                Ok::<_, Error>(is_stored.then_some(index))
+            });
+            for index in found {
+                stored.extend(index?);
+            }
         }
     }
 

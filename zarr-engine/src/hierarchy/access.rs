@@ -167,14 +167,23 @@ impl Access {
     }
 
     pub(super) fn check_listable(&self, purpose: &str) -> Result<(), Error> {
+        self.check_listable_or(purpose, "")
+    }
+
+    /// Checks that the nodes below a group can be found by listing keys.
+    pub(super) fn check_finds_nodes(&self, purpose: &str) -> Result<(), Error> {
+        let advice =
+            ": give the path of an array, or consolidate the metadata where the data come from (v2 and v3)";
+        self.check_listable_or(purpose, advice)
+    }
+
+    fn check_listable_or(&self, purpose: &str, advice: &str) -> Result<(), Error> {
         if self.store.capabilities().listable {
             return Ok(());
         }
         let store = readable_location(&self.store.location());
-        Err(Error::NotSupported(format!(
-            "the store {store} is not listable, but {purpose} needs a list of its keys: give the path of a node, or consolidate the \
-             metadata where the data come from"
-        )))
+        let reason = format!("the store {store} is not listable, but {purpose} needs a list of its keys");
+        Err(Error::NotSupported(format!("{reason}{advice}")))
     }
 
     pub(super) fn has(&self, key: &Key) -> Result<bool, Error> {

@@ -129,7 +129,7 @@ impl RootListing {
             Some(Ok(listed)) => Ok(listed?),
             Some(Err(panic)) => panic::resume_unwind(panic),
             None => {
-                access.check_listable("finding the children of a group")?;
+                access.check_finds_nodes("finding the children of a group")?;
                 Ok(access.store.list_dir(&Prefix::root())?)
             }
         }

@@ -338,7 +338,7 @@ impl FormatRules for Draft {
     fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error> {
         let indexed = self.indexed(access)?;
         if indexed.is_none() {
-            access.check_listable("finding the children of a group")?;
+            access.check_finds_nodes("finding the children of a group")?;
         }
         if access.has(&self.key(path, NodeKind::Array)?)? {
             return Err(not_a_group(path));
@@ -385,7 +385,12 @@ impl FormatRules for Draft {
         if let Some(nodes) = self.indexed(access)? {
             return self.walk_index(access, path, nodes);
         }
-        access.check_listable("finding the nodes of a hierarchy")?;
+        if !access.store.capabilities().listable
+            && self.explicit_kind(access, path)? == Some(EntryKind::Array)
+        {
+            return Ok(vec![NodeEntry { path: path.clone(), kind: EntryKind::Array }]);
+        }
+        access.check_finds_nodes("finding the nodes below a group")?;
         let start = self.kind_or_root(access, path)?;
         let keys = access.store.list_sorted(&self.keys.children_prefix(path)?)?;
         Ok(below(access, path, start, self.explicit(access, &keys)))

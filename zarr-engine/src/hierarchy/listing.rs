@@ -30,14 +30,17 @@ pub(super) fn groups(nodes: &[NodeEntry]) -> Vec<NodePath> {
 }
 
 /// Lists `start` and all nodes below it, level by level. `children` returns the nodes directly below the given groups.
+/// No node is below an array, so an array needs no listing.
 pub(super) fn walk_levels(
     access: &Access,
     start: NodeEntry,
     children: impl Fn(&[NodePath]) -> Result<Vec<NodeEntry>, Error>,
 ) -> Result<Vec<NodeEntry>, Error> {
-    access.check_listable("finding the nodes of a hierarchy")?;
     let mut nodes = vec![start];
     let mut level = groups(&nodes);
+    if !level.is_empty() {
+        access.check_finds_nodes("finding the nodes below a group")?;
+    }
     while !level.is_empty() {
         access.context.check_cancelled()?;
         let found = children(&level)?;
@@ -55,7 +58,7 @@ pub(super) fn checked_paths_below(
     check: impl Fn() -> Result<(), Error> + Sync,
 ) -> Result<Vec<NodePath>, Error> {
     let list = || {
-        access.check_listable("finding the children of a group")?;
+        access.check_finds_nodes("finding the children of a group")?;
         paths_below(access, std::slice::from_ref(group), &prefix)
     };
     access.checked(check, list)

@@ -48,10 +48,14 @@ pub(super) fn no_hierarchy(access: &Access, options: OpenOptions) -> Result<Erro
 
 /// Refuses an array of version 1, which has the keys `meta` and `attrs`.
 pub(super) fn refuse_version_one(access: &Access) -> Result<(), Error> {
-    let meta = Key::new("meta")?;
-    let attributes = Key::new("attrs")?;
-    if !access.has(&meta)? || !access.has(&attributes)? {
-        return Ok(());
+    for key in ["meta", "attrs"] {
+        match access.has(&Key::new(key)?) {
+            Ok(true) => {}
+            // A server without listings may refuse a request for a folder, such as `meta` of the v3 draft.
+            Err(Error::Store(_)) if !access.store.capabilities().listable => return Ok(()),
+            Ok(false) => return Ok(()),
+            Err(error) => return Err(error),
+        }
     }
     Err(NoHierarchy {
         location: access.store.location(),

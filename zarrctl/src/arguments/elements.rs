@@ -56,8 +56,9 @@ pub(crate) struct Get {
     /// on a terminal, the corners of a large array are shown
     #[arg(long, value_enum)]
     pub(crate) format: Option<Form>,
-    /// Decode the times, scale factors, offsets and missing values of the CF conventions, on a terminal and for --format
-    /// json and csv
+    /// Decode the times, scale factors, offsets, missing values and signs of the CF conventions, on a terminal and for
+    /// --format json and csv. As in xarray, elements that equal the fill value of an array of v2 with dimension names are
+    /// missing, unless they are booleans; in v3, only the attributes mark missing values. Spans of time stay numbers
     #[arg(long)]
     pub(crate) cf: bool,
     /// Print all elements on a terminal, as JSON unless --format is given

@@ -16,7 +16,7 @@ use zarr_kit::{Context, FallbackPolicy, Hierarchy, Mode, readable_location};
 use crate::arguments::{Copy, Reading};
 use crate::failure::Failure;
 use crate::interrupt::{self, Left};
-use crate::opening::{self, Opened, open_documents};
+use crate::opening::{self, Opened, open_nodes};
 use crate::printer::{note_lines, stdout};
 use crate::selecting::ForCopy;
 use crate::terminal::{self, Progress, size, warn};
@@ -73,9 +73,10 @@ pub(crate) fn run_with(
 
 /// Opens the stores and plans the copy.
 fn plan(arguments: &Copy, context: Context) -> Result<CopyPlan, Failure> {
+    let paths: Vec<&str> = arguments.paths.iter().map(String::as_str).collect();
     let sources = arguments.sources.iter();
     let sources: Vec<Opened> = sources
-        .map(|source| open_documents(source, &arguments.reading, context.clone()))
+        .map(|source| open_nodes(source, &paths, &arguments.reading, context.clone()))
         .collect::<Result<_, _>>()?;
     let context = writing_context(&arguments.reading, context);
     let destination = opening::open_to_write(&arguments.destination, &context)?;

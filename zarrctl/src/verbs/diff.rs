@@ -11,15 +11,15 @@ use crate::arguments::Diff;
 use crate::describe::shape;
 use crate::failure::Failure;
 use crate::hints;
-use crate::opening::{context, open_documents};
+use crate::opening::{context, open_nodes};
 use crate::printer::{stdout, write_json};
 use crate::terminal::Progress;
 use crate::verbs::digest::settings;
 
 pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
-    let first = open_documents(&arguments.first, &arguments.reading, context()?)?;
-    let second = open_documents(&arguments.second, &arguments.reading, context()?)?;
     let second_path = arguments.second_path.as_ref().unwrap_or(&arguments.path);
+    let first = open_nodes(&arguments.first, &[&arguments.path], &arguments.reading, context()?)?;
+    let second = open_nodes(&arguments.second, &[second_path], &arguments.reading, context()?)?;
     let one = Side { hierarchy: &first, root: first.path(&arguments.path)? };
     let other = Side { hierarchy: &second, root: second.path(second_path)? };
     let mut compared =

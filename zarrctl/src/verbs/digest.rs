@@ -9,7 +9,7 @@ use crate::arguments::Digest;
 use crate::failure::Failure;
 use crate::files::write_file;
 use crate::hints;
-use crate::opening::{context, open_documents};
+use crate::opening::{context, open_nodes};
 use crate::printer::{stdout, write_json};
 use crate::terminal::Progress;
 
@@ -26,8 +26,9 @@ pub(crate) fn settings_of(context: &Context) -> Settings {
 }
 
 pub(crate) fn run(arguments: &Digest) -> Result<(), Failure> {
-    let hierarchy = open_documents(&arguments.at.store, &arguments.reading, context()?)?;
-    let path = hierarchy.path(&arguments.at.path)?;
+    let at = &arguments.at;
+    let hierarchy = open_nodes(&at.store, &[&at.path], &arguments.reading, context()?)?;
+    let path = hierarchy.path(&at.path)?;
     let progress = Progress::unknown("hashing");
     let manifest = archive::digest(&hierarchy, &path, &settings(&hierarchy));
     let manifest = manifest.map_err(|error| hints::of_node(error, &hierarchy))?;

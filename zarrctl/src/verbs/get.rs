@@ -116,7 +116,7 @@ fn print_labels(array: &Array, hierarchy: &Hierarchy, along: &[DimensionSelectio
 }
 
 fn show(array: &Array, along: &[DimensionSelection], shape: &[u64], is_decoded: bool) -> Result<(), Failure> {
-    let decoding = Decoding::of(array);
+    let decoding = Decoding::of_xarray(array);
     let decoded = |elements: &ElementArray| {
         let texts = decoded_texts(array, &decoding, elements)?;
         Ok(texts.iter().map(|text| printable(text).to_string()).collect())

@@ -12,7 +12,7 @@ use zarr_kit::archive::{
 use zarr_kit::json::{self, ParseOptions, counted};
 use zarr_kit::spec::store::Store;
 use zarr_kit::spec::{Value, printable, printable_path};
-use zarr_kit::{Context, Mode, open_store};
+use zarr_kit::{Context, Error, Mode, open_store};
 
 use crate::arguments::{Verify, VerifyLevel};
 use crate::failure::{Failure, chain};
@@ -74,8 +74,8 @@ pub(crate) fn check(
 ) -> Result<Report, Failure> {
     let mut record = resume.map(|file| Record::open(file, &**store, &checks)).transpose()?;
     let begun = Progress::unknown("reading metadata");
-    let mut verification = Verification::begin(Arc::clone(store), context, checks)
-        .map_err(|error| hints::of_hierarchy(error, &**store, Caller::Program))?;
+    let begun_check = Verification::begin(Arc::clone(store), context, checks);
+    let mut verification = begun_check.map_err(|error| not_begun(error, &**store))?;
     drop(begun);
     let progress = Progress::of(verification.remaining() as u64, "checking arrays");
     let settings = settings_of(context);
@@ -96,6 +96,16 @@ pub(crate) fn check(
     let mut report = verification.finish();
     report.findings.extend(temporary_files(&**store)?);
     Ok(report)
+}
+
+/// Converts the error of a check that has not begun.
+fn not_begun(error: Error, store: &dyn Store) -> Failure {
+    match error {
+        Error::NotSupported(_) if !store.capabilities().listable => {
+            Failure::from(error).with_hint("`verify` takes the path as the end of the location: STORE/PATH")
+        }
+        error => hints::of_hierarchy(error, store, Caller::Program),
+    }
 }
 
 /// Returns findings for the temporary files of interrupted writes in a local folder.

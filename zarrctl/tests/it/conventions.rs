@@ -83,6 +83,9 @@ fn each_verb_reads_consolidated_metadata_of_real_writers() {
 #[test]
 fn packed_numbers_and_times_of_real_writers_are_decoded() {
     for (store, array, select, expected) in [
+        ("wild/xarray/v2.zarr", "/snow", "0,:3", r#"["NaN", 1.0, 2.0]"#),
+        ("wild/xarray/v2.zarr", "/t2m", "1,2,:2", r#"["NaN", "NaN"]"#),
+        ("wild/xarray/v2.zarr", "/mask", "1,3:6", r#"["NaN", 10.0, 11.0]"#),
         ("wild/xarray/v3.zarr", "/snow", "0,:3", r#"["NaN", 1.0, 2.0]"#),
         ("wild/xarray/v3.zarr", "/t2m", "1,2,:2", r#"["NaN", "NaN"]"#),
         ("wild/xarray/v3.zarr", "/mask", "1,3:6", r#"["NaN", 10.0, 11.0]"#),
@@ -93,6 +96,21 @@ fn packed_numbers_and_times_of_real_writers_are_decoded() {
         let compact = read.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(compact, expected, "{store} {array}");
     }
+}
+
+/// Overviews show the missing values of xarray in v2, and zeros that are only the default fill value.
+#[test]
+fn overviews_of_v2_show_missing_values_and_zeros() {
+    let printed = shown(&["info", &stored("wild/xarray/v2.zarr"), "/t2m"]);
+    assert!(printed.contains("values            stored × 0.01 + 273.15; -32768 is missing\n"), "{printed}");
+    let printed = shown(&["show", &stored("wild/xarray/v2.zarr"), "/snow"]);
+    assert!(printed.contains("NaN") && !printed.contains("255"), "{printed}");
+    let place = Place::new();
+    let store = place.at("store");
+    let array = ["create", &store, "/lat", "--shape", "3", "--dtype", "int16", "--format", "v2"];
+    bytes(&[&array[..], &["--dimension-names", "lat"]].concat());
+    assert!(!shown(&["show", &store, "/lat"]).contains("NaN"));
+    assert_eq!(shown(&["get", &store, "/lat", "--cf", "--format", "csv"]), "NaN\r\nNaN\r\nNaN\r\n");
 }
 
 /// An attribute of a convention, and what `verify` prints about it.

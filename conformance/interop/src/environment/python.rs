@@ -47,6 +47,12 @@ pub(crate) fn install(
     let mut command = Command::new(installer);
     command.args(["pip", "install", "--quiet", "--python"]).arg(directory.join("bin/python"));
     command.args(options);
+    // Packages that are built with Cargo must not take the settings of the tests for their own.
+    for (name, _) in env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_") && name != "CARGO_HOME" {
+            command.env_remove(name);
+        }
+    }
     run(command.arg("--requirements").arg(requirements)).map(drop)
 }
 

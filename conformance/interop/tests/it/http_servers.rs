@@ -108,6 +108,114 @@ fn nginx_serves_every_kind_of_store() {
     }
 }
 
+/// The document of an array names all keys of its chunks, so an array is copied and checked without a listing.
+#[test]
+fn an_array_is_copied_and_checked_without_a_listing() {
+    let Some((folder, nginx)) = served() else { return };
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for (_, name) in FORMATS {
+        let local = at(&format!("{name}.zarr"));
+        // Missing chunks and shards are answered by 404, and hold the fill value.
+        let erased = match name {
+            "v2" => "v2.zarr/g/a_b/3",
+            "v3" => "v3.zarr/g/a_b/c/1",
+            _ => "draft.zarr/data/g/a_b/c3",
+        };
+        fs::remove_file(at(erased)).unwrap();
+        let url = format!("{}/plain/{name}.zarr", nginx.url());
+        let digest = done(&["digest", &local, "/g/a_b"]);
+        assert_eq!(done(&["digest", &url, "/g/a_b"]), digest, "{url}");
+        done(&["diff", &url, &local, "--path", "/g/a_b"]);
+        for more in [&[][..], &["--chunks", "200", "--verify"]] {
+            let copy = at(&format!("{name}-copy-{}", more.len()));
+            done(&[&["copy", &url, &copy, "--path", "/g/a_b"], more].concat());
+            assert_eq!(done(&["digest", &copy, "/g/a_b"]), digest, "{url} {more:?}");
+            let stored = Path::new(&copy).join(erased.split_once('/').unwrap().1).exists();
+            assert_eq!(stored, name != "v3" && !more.is_empty(), "{url} {more:?}");
+        }
+    }
+    for (name, counts) in [("v2", "      8       7       1"), ("v3", "      2       1       1")] {
+        let found = done(&["verify", &format!("{}/plain/{name}.zarr/g/a_b", nginx.url())]);
+        let expected = [
+            "note: the store is not listable: keys that belong to no node are not looked for\n",
+            counts,
+            "whole at the level `decode`: 1 array",
+        ];
+        assert!(expected.iter().all(|part| found.contains(part)), "{name}: {found}");
+    }
+}
+
+/// Damage is found without a listing.
+#[test]
+fn damaged_chunks_are_found_without_a_listing() {
+    let Some((folder, nginx)) = served() else { return };
+    fs::write(folder.path().join("v2.zarr/g/a_b/3"), "short").unwrap();
+    fs::write(folder.path().join("v2-consolidated.zarr/g/a_b/5"), "short").unwrap();
+    for (path, key) in [("v2.zarr/g/a_b", "3"), ("v2-consolidated.zarr", "g/a_b/5")] {
+        let (is_whole, text) = said(&["verify", &format!("{}/plain/{path}", nginx.url())]);
+        let expected = format!("{key}: the value has 5 bytes, expected 2000\n");
+        assert!(!is_whole && text.contains(&expected), "{path}: {text}");
+    }
+}
+
+/// Without a listing, the nodes below a group are those of the consolidated metadata.
+#[test]
+fn a_hierarchy_is_copied_and_checked_by_its_consolidated_metadata() {
+    let Some((folder, nginx)) = served() else { return };
+    for (_, name) in &FORMATS[..2] {
+        let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let [local, copy] = [format!("{name}.zarr"), format!("{name}-copy")].map(|name| at(&name));
+        let url = format!("{}/plain/{name}-consolidated.zarr", nginx.url());
+        let digest = done(&["digest", &local]);
+        let note = "so the nodes are those of the consolidated metadata, which may be outdated\n";
+        let said = done(&["digest", &url]);
+        assert!(said.contains(note) && said.starts_with(&digest), "{url}: {said}");
+        assert!(done(&["copy", &url, &copy]).contains(note), "{url}");
+        assert_eq!(done(&["digest", &copy]), digest, "{url}");
+        let found = done(&["verify", &url]);
+        let note = "not looked for, nor nodes that the consolidated metadata does not list\n";
+        assert!(found.contains(note) && found.contains("whole at the level"), "{url}: {found}");
+    }
+}
+
+/// A single array is read by its own document, which may be newer than its copy in the consolidated metadata.
+#[test]
+fn an_array_without_a_listing_is_read_by_its_own_document() {
+    let Some((folder, nginx)) = served() else { return };
+    let url = format!("{}/plain/v2-consolidated.zarr", nginx.url());
+    assert!(!done(&["digest", &url, "/g/a_b", "--json"]).contains("kelvin"));
+    fs::write(folder.path().join("v2-consolidated.zarr/g/a_b/.zattrs"), r#"{"unit": "kelvin"}"#).unwrap();
+    assert!(done(&["digest", &url, "/g/a_b", "--json"]).contains("kelvin"));
+    assert!(!done(&["digest", &url, "/g", "--json"]).contains("kelvin"));
+    let (is_whole, text) = said(&["verify", &url]);
+    let expected = "the consolidated metadata differ from the document of /g/a_b";
+    assert!(!is_whole && text.contains(expected), "{text}");
+}
+
+/// The message names the reason, and what helps.
+#[test]
+fn a_group_without_a_listing_is_refused_with_advice() {
+    let Some((folder, nginx)) = served() else { return };
+    let copy = folder.path().join("copy");
+    let copy = copy.to_str().unwrap();
+    for (_, name) in FORMATS {
+        let url = format!("{}/plain/{name}.zarr", nginx.url());
+        for verb in [&["digest", &url][..], &["copy", &url, copy], &["verify", &url], &["tree", &url]] {
+            let (is_done, text) = said(verb);
+            let reason = "is not listable, but finding the nodes below a group needs a list of its keys: give the \
+                          path of an array, or consolidate the metadata where the data come from (v2 and v3)";
+            assert!(!is_done && text.contains(reason), "{verb:?}: {text}");
+            let is_verify = verb[0] == "verify";
+            assert_eq!(
+                text.contains("as the end of the location: STORE/PATH"),
+                is_verify,
+                "{verb:?}: {text}"
+            );
+        }
+    }
+    assert!(!Path::new(copy).exists());
+}
+
 /// References with targets next to them are read by ranges of the same server.
 #[test]
 fn references_next_to_their_targets_are_read_from_nginx() {

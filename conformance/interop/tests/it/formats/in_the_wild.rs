@@ -207,4 +207,7 @@ This framework reads in its default mode, with the feature `full` and the plugin
 the packages of `readers.txt` and `readers-2.txt` in that folder, such as fsspec, imagecodecs and Icechunk. zarrs is built
 with the features of `conformance/interop/Cargo.toml`, and zarrita.js runs under Node.
 
+The other direction is a test, `conformance/interop/tests/it/read_back.rs`: this framework copies each store and encodes
+every chunk again, and the library of the family compares the copy with the original.
+
 ";

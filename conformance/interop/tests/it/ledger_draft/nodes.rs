@@ -317,6 +317,7 @@ fn nodes_of_an_unlistable_store_are_opened_by_path() {
     let hierarchy = open(&store, &context());
     let array = hierarchy.array("/a").unwrap();
     assert_eq!(array.read_values::<i32>(&Selection::All).unwrap(), [1, 2, 0, 0]);
+    assert_eq!(walk(&hierarchy, "/a"), named([("/a", EntryKind::Array)]));
     let root = hierarchy.path("/").unwrap();
     for error in
         [message(hierarchy.children(&root)), message(hierarchy.walk(&root)), message(array.stored_chunks())]
