@@ -260,7 +260,8 @@ impl Chunks<'_> {
         };
         let stored = match source {
             Some(source) if is_whole => {
-                let (shape, first) = (view.shape_along(&part.axes), part.first_in_memory());
+                let shape = view.shape_along(&part.axes);
+                let first = part.first_in_memory();
                 Some(self.array.encode_chunk_from(&index, source, &shape, &first, store)?)
             }
             _ if is_whole => match view.contiguous(&part.place) {

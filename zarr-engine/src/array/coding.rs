@@ -95,11 +95,12 @@ impl Array {
                 format!("a chunk of {chunk:?} elements at {first:?} is not inside of {shape:?} elements");
             return Err(Error::Elements(text));
         }
-        let whole = chunk.shape.iter().zip(first).map(|(&length, &out)| {
-            // Lengths are at most those of memory.
-            vec![Run { start: 0, count: length as usize, step: 1, out }]
+        let runs = chunk.shape.iter().zip(first).map(|(&length, &out)| {
+            let count = usize::try_from(length).map_err(|_| OutOfMemory { size: usize::MAX })?;
+            Ok(vec![Run { start: 0, count, step: 1, out }])
         });
-        let box_of_source = ElementSelection::Box { runs: whole.collect(), counts: shape.to_vec() };
+        let runs = runs.collect::<Result<_, OutOfMemory>>()?;
+        let box_of_source = ElementSelection::Box { runs, counts: shape.to_vec() };
         self.encode_from(index, source.elements, &box_of_source, use_value)
     }
 
