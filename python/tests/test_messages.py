@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,8 @@ def test_the_messages_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.
     if os.environ.get("UPDATE_SNAPSHOTS"):
         SNAPSHOT.write_text(found, encoding="utf-8")
     assert found == SNAPSHOT.read_text(encoding="utf-8")
+    # Options of the command line, such as `--overwrite`, are no arguments of Python.
+    assert re.search(r"--[a-z]", found) is None
 
 
 def _message(call: str, names: dict[str, Any]) -> str:

@@ -1,17 +1,17 @@
 """The functions of ``zarr_kit``."""
 
 import dataclasses
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from zarr_kit._array import Array
+from zarr_kit._attributes import attributes_text
 from zarr_kit._creation import NewArray, array_description, check_arguments
 from zarr_kit._credentials import credential_source
-from zarr_kit._group import Group, erase_if_present, open_node
-from zarr_kit._hierarchy import Hierarchy, Mode, Opening, ZarrFormat, check_mode, format_name
+from zarr_kit._group import Group, erase_if_present, missing_node, open_node
+from zarr_kit._hierarchy import MODES, Hierarchy, Mode, Opening, ZarrFormat, check_mode, checked_flag, format_name
 from zarr_kit._location import Location, store_location
 from zarr_kit.errors import InvalidInputError, NodeNotFoundError, check_names
 
@@ -65,11 +65,18 @@ def open(location: Location, path: str = "/", *, mode: Mode = "r", **arguments: 
         return open_group(location, path=path, mode=mode, attributes=arguments.get("attributes"), **options)
     if mode != "a":
         _check_no_creation(_array_arguments(arguments), mode)
-    hierarchy = _opened(location, mode, options)
     path = _absolute(path)
-    kind = hierarchy.engine.kind(path)
-    if kind is None:
-        raise NodeNotFoundError(f"there is no node at {path}")
+    try:
+        hierarchy = _opened(location, mode, options)
+        kind = hierarchy.engine.kind(path)
+        if kind is None:
+            raise missing_node(hierarchy, path)
+    except NodeNotFoundError as error:
+        if path[1:] not in MODES:
+            raise
+        # `zarr.open` of zarr-python 2 took the mode as the second argument.
+        hint = f"the second argument is the path of a node: give the mode as mode={path[1:]!r}"
+        raise NodeNotFoundError(f"{error}; {hint}") from None
     return open_node(hierarchy, path, kind)
 
 
@@ -121,8 +128,9 @@ def create_group(
     """Create a group. The options are `zarr_format`, `storage_options`, `threads` and `write_empty_chunks`."""
     check_names("create_group()", options, CreateOptions.__annotations__)
     path = _absolute(path)
+    text = attributes_text(attributes)
     hierarchy = _created(store, path, options, overwrite=overwrite)
-    hierarchy.engine.create_group(path, json.dumps(dict(attributes or {})))
+    hierarchy.engine.create_group(path, text)
     return Group._open(hierarchy, path)
 
 
@@ -184,13 +192,17 @@ def _opened(store: Location, mode: str, options: Options) -> Hierarchy:
             location=store_location(store, options.get("storage_options")),
             format=format_name(options.get("zarr_format")),
             strict=options.get("strict", False),
-            consolidated=options.get("use_consolidated") is not False,
+            consolidated=_is_consolidated(options.get("use_consolidated")),
             write_empty_chunks=options.get("write_empty_chunks", False),
             threads=options.get("threads"),
             read_only=mode == "r",
             credentials=credential_source(store),
         )
     )
+
+
+def _is_consolidated(use_consolidated: bool | None) -> bool:
+    return use_consolidated is None or checked_flag("use_consolidated", use_consolidated)
 
 
 def _created(store: Location, path: str, options: CreateOptions, *, overwrite: bool) -> Hierarchy:
@@ -228,6 +240,8 @@ def _kind(store: Location, path: str | None, options: Options) -> str | None:
 
 
 def _absolute(path: str | None) -> str:
+    if path is not None and not isinstance(path, str):
+        raise InvalidInputError(f"path {path!r} is not a text, such as 'group/array'")
     return "/" + (path or "").strip("/")
 
 

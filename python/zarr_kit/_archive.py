@@ -8,12 +8,14 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, Unpack
 
+import numpy as np
+
 from zarr_kit import _engine
 from zarr_kit._array import Report
 from zarr_kit._credentials import credential_source
-from zarr_kit._hierarchy import Opening, ZarrFormat, engine_options, format_name
+from zarr_kit._hierarchy import Opening, ZarrFormat, checked_flag, engine_options, format_name
 from zarr_kit._location import Location, store_location
-from zarr_kit.errors import check_names
+from zarr_kit.errors import InvalidInputError, check_names
 
 Level = Literal["metadata", "present", "sizes", "decode", "checksums"]
 
@@ -58,10 +60,10 @@ def diff(
     how = {
         "path": path,
         "second_path": path if second_path is None else second_path,
-        "absolute": absolute,
-        "relative": relative,
-        "values": values,
-        "attributes": attributes,
+        "absolute": _tolerance("absolute", absolute),
+        "relative": _tolerance("relative", relative),
+        "values": checked_flag("values", values),
+        "attributes": checked_flag("attributes", attributes),
     }
     openings = _opening(first, options), _opening(second, options)
     return _loaded(_engine.diff(*openings, how, _progress(options)))
@@ -101,7 +103,8 @@ def repair(
     """
     check_names("repair()", options, ArchiveOptions.__annotations__)
     check = _check(level, None, complete=False)
-    return _loaded(_engine.repair(_opening(store, options), check, (quarantine_chunks, run), _progress(options)))
+    choices = checked_flag("quarantine_chunks", quarantine_chunks), checked_flag("run", run)
+    return _loaded(_engine.repair(_opening(store, options), check, choices, _progress(options)))
 
 
 def _opening(store: Location, options: ArchiveOptions) -> dict[str, Any]:
@@ -117,8 +120,17 @@ def _opening(store: Location, options: ArchiveOptions) -> dict[str, Any]:
 
 
 def _check(level: str, manifest: Mapping[str, Any] | None, *, complete: bool) -> dict[str, Any]:
+    if manifest is not None and not isinstance(manifest, Mapping):
+        raise InvalidInputError(f"manifest={manifest!r}: expected a dictionary, as digest() returns it")
     text = None if manifest is None else json.dumps(dict(manifest))
-    return {"level": level, "complete": complete, "manifest": text}
+    return {"level": str(level), "complete": checked_flag("complete", complete), "manifest": text}
+
+
+def _tolerance(name: str, value: Any) -> float | None:
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if value is not None and not (is_number and value >= 0):
+        raise InvalidInputError(f"{name}={value!r}: expected a number that is not negative")
+    return None if value is None else float(value)
 
 
 def _progress(options: ArchiveOptions) -> _engine.Progress:

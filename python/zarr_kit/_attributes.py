@@ -4,6 +4,27 @@ import json
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, Protocol
 
+import numpy as np
+
+from zarr_kit.errors import InvalidInputError
+
+
+def attributes_text(attributes: Mapping[str, Any] | None) -> str:
+    """Return attributes as JSON. Values of NumPy become numbers and lists."""
+    if attributes is not None and not isinstance(attributes, Mapping):
+        raise InvalidInputError(f"attributes={attributes!r} is not valid: expected a dictionary")
+    try:
+        return json.dumps(dict(attributes or {}), default=_plain, allow_nan=False)
+    except ValueError as error:
+        # JSON does not have numbers that are NaN or infinite.
+        raise InvalidInputError(f"the attributes cannot be stored as JSON: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
 
 class HasAttributes(Protocol):
     """The interface of a node for its attributes."""
@@ -30,11 +51,11 @@ class Attributes(MutableMapping[str, Any]):
 
     def put(self, attributes: Mapping[str, Any]) -> None:
         """Replace all attributes."""
-        self._node._store_attributes(json.dumps(dict(attributes)), [], True)
+        self._node._store_attributes(attributes_text(attributes), [], True)
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Store several attributes in one call."""
-        self._node._store_attributes(json.dumps(dict(*args, **kwargs)), [], False)
+        self._node._store_attributes(attributes_text(dict(*args, **kwargs)), [], False)
 
     def clear(self) -> None:
         """Remove all attributes."""

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypedDict, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from zarr_kit._attributes import attributes_text
 from zarr_kit._dtypes import ElementType, data_type_of
 from zarr_kit.errors import InvalidInputError, check_names
 
@@ -68,7 +69,6 @@ def array_description(arguments: NewArray, data: NDArray[Any] | None, *, format:
     """Return the description of an array for the engine, and the bytes of its fill value if NumPy knows them."""
     data_type, element = data_type_of(arguments["dtype"] if data is None else data.dtype)
     fill_value = arguments.get("fill_value", DEFAULT_FILL_VALUE)
-    names = arguments.get("dimension_names")
     is_v2 = format == "v2"
     compressors = arguments.get("compressors", "auto")
     description: dict[str, Any] = {
@@ -77,8 +77,8 @@ def array_description(arguments: NewArray, data: NDArray[Any] | None, *, format:
         "codecs": _array_codecs(arguments, format=format),
         "only_filters": not _is_auto(compressors) and not codec_list(compressors),
         "order": arguments.get("order"),
-        "attributes": dict(arguments.get("attributes") or {}),
-        "dimension_names": None if names is None else list(names),
+        "attributes": json.loads(attributes_text(arguments.get("attributes"))),
+        "dimension_names": _dimension_names(arguments.get("dimension_names")),
         "fill_is_undefined": is_v2 and fill_value is None,
         **_chunks(arguments.get("chunks", "auto"), arguments.get("shards")),
         **_key_encoding(arguments.get("chunk_key_encoding"), is_v2=is_v2),
@@ -87,6 +87,15 @@ def array_description(arguments: NewArray, data: NDArray[Any] | None, *, format:
     if fill is None and fill_value is not None and not isinstance(fill_value, _Default):
         description["fill_value"] = fill_value
     return _JSON.encode(description), fill
+
+
+def _dimension_names(names: Any) -> list[str | None] | None:
+    if names is None:
+        return None
+    given = list(names) if isinstance(names, Iterable) else [names]
+    if not isinstance(names, Iterable) or not all(name is None or isinstance(name, str) for name in given):
+        raise InvalidInputError(f"dimension_names={names!r}: expected a list of texts, with None for no name")
+    return given
 
 
 def _array_codecs(arguments: NewArray, *, format: str) -> list[tuple[str, Any]]:
@@ -184,9 +193,13 @@ def _key_encoding(encoding: Mapping[str, Any] | str | None, *, is_v2: bool) -> d
         return {}
     if not isinstance(encoding, Mapping):
         return {"chunk_key_encoding": {"name": encoding}}
-    separator = encoding.get("separator", encoding.get("configuration", {}).get("separator"))
+    separator = encoding.get("separator", (encoding.get("configuration") or {}).get("separator"))
     if is_v2:
         return {"separator": separator}
+    if "name" not in encoding:
+        raise InvalidInputError(
+            f'chunk_key_encoding={encoding!r} has no name: expected one such as {{"name": "default", "separator": "."}}'
+        )
     configuration = {} if separator is None else {"separator": separator}
     return {"chunk_key_encoding": {"name": encoding["name"], "configuration": configuration}}
 

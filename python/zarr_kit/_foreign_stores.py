@@ -68,8 +68,8 @@ _OBSTORE = {
 _FSSPEC = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az"}
 
 
-def description_of(store: Any) -> str | dict[str, Any] | None:
-    """Return a path, a URL or a description for a store of another package, or None for any other object."""
+def description_of(store: Any) -> os.PathLike[str] | dict[str, Any] | None:
+    """Return a path or a description for a store of another package, or None for any other object."""
     for base in type(store).__mro__:
         package = base.__module__.partition(".")[0]
         if package == "obstore":
@@ -81,7 +81,7 @@ def description_of(store: Any) -> str | dict[str, Any] | None:
         if package == "fsspec" and base.__name__ == "AbstractFileSystem":
             raise InvalidInputError("a file system is not a location: pass `file_system.get_mapper(path)`")
         if package == "zarr" and base.__name__ == "LocalStore":
-            return str(store.root)
+            return _folder(store.root)
         if package == "zarr" and base.__name__ == "FsspecStore":
             return _of_file_system(store.fs, store.path)
         if package == "zarr" and base.__name__ == "ObjectStore":
@@ -117,9 +117,9 @@ def _check_credential(name: str, value: Any, variable: str) -> None:
         )
 
 
-def _of_obstore(store: Any, name: str) -> str | dict[str, Any]:
+def _of_obstore(store: Any, name: str) -> os.PathLike[str] | dict[str, Any]:
     if name == "LocalStore":
-        return str(store.prefix or "/")
+        return _folder(store.prefix or "/")
     if name == "MemoryStore":
         raise NotSupportedError("the contents of obstore's MemoryStore cannot be accessed: use another store")
     if name != "HTTPStore" and name not in _OBSTORE:
@@ -147,12 +147,12 @@ def _check_client(store: Any, url: str) -> None:
             )
 
 
-def _of_file_system(file_system: Any, path: str) -> str | dict[str, Any]:
+def _of_file_system(file_system: Any, path: str) -> os.PathLike[str] | dict[str, Any]:
     protocols = file_system.protocol
     protocol = protocols if isinstance(protocols, str) else protocols[0]
     options = {name: value for name, value in file_system.storage_options.items() if name not in _OF_FSSPEC}
     if protocol in ("file", "local"):
-        return path
+        return _folder(path)
     if protocol in ("http", "https"):
         _check_known("http", options)
         return {"type": "http", "url": path}
@@ -164,6 +164,14 @@ def _of_file_system(file_system: Any, path: str) -> str | dict[str, Any]:
     options = translated_options(store_type, options)
     _check_known(store_type, options)
     return {"type": store_type, "url": f"{store_type}://{path.strip('/')}", **options}
+
+
+def _folder(path: str | os.PathLike[str]) -> os.PathLike[str]:
+    """Return a path object, which is never a URL."""
+    # Imported only here, because the import takes long.
+    from pathlib import Path
+
+    return Path(path)
 
 
 def _check_known(store_type: str, options: Mapping[str, Any]) -> None:

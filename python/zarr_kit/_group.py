@@ -1,14 +1,15 @@
 """Groups."""
 
-import json
+import difflib
+import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from zarr_kit._array import Array
-from zarr_kit._attributes import Attributes
+from zarr_kit._attributes import Attributes, attributes_text
 from zarr_kit._creation import NewArray, check_arguments
 from zarr_kit._hierarchy import Hierarchy
-from zarr_kit.errors import InvalidInputError, NodeNotFoundError
+from zarr_kit.errors import InvalidInputError, NodeNotFoundError, WrongKindError
 
 if TYPE_CHECKING:
     from zarr_kit._display import Info
@@ -85,8 +86,11 @@ class Group:
         path = self._below(name)
         kind = self._hierarchy.engine.kind(path)
         if kind is None:
-            raise NodeNotFoundError(f"there is no node at {path}")
+            raise missing_node(self._hierarchy, path)
         return open_node(self._hierarchy, path, kind)
+
+    def __setitem__(self, name: str, value: object) -> None:
+        raise TypeError(f"a group does not take assignments: use create_array({name!r}, data=...)")
 
     def __delitem__(self, name: str) -> None:
         path = self._below(name)
@@ -104,10 +108,9 @@ class Group:
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the node called `name`, or `default` if there is none."""
-        try:
-            return self[name]
-        except NodeNotFoundError:
-            return default
+        path = self._below(name)
+        kind = self._hierarchy.engine.kind(path)
+        return default if kind is None else open_node(self._hierarchy, path, kind)
 
     def keys(self) -> list[str]:
         """Return the names of the nodes directly below the group, sorted."""
@@ -139,10 +142,11 @@ class Group:
     ) -> "Group":
         """Create a group below this one."""
         path = self._below(name)
+        text = attributes_text(attributes)
         self._hierarchy.check_writable(path)
         if overwrite:
             erase_if_present(self._hierarchy, path)
-        self._hierarchy.engine.create_group(path, json.dumps(dict(attributes or {})))
+        self._hierarchy.engine.create_group(path, text)
         return Group._open(self._hierarchy, path)
 
     def require_group(self, name: str) -> "Group":
@@ -228,12 +232,25 @@ class Group:
         return self._hierarchy.engine.nodes(self._path, False)
 
     def _below(self, name: str) -> str:
+        if not isinstance(name, str):
+            raise WrongKindError(f"{self._path} is a group: expected the name of a node, such as 'a/b'; found {name!r}")
         return f"{self._path.rstrip('/')}/{name.strip('/')}"
 
 
 def open_node(hierarchy: Hierarchy, path: str, kind: str) -> Array | Group:
     """Open the node at `path`. An unreadable node is opened as an array, which raises the error."""
     return Group._open(hierarchy, path) if kind == "group" else Array._open(hierarchy, path)
+
+
+def missing_node(hierarchy: Hierarchy, path: str) -> NodeNotFoundError:
+    """Return the error for a path without a node. Only a local store is searched for a similar name."""
+    above, _, name = path.rpartition("/")
+    similar: list[str] = []
+    if os.path.isabs(hierarchy.opening.location) and hierarchy.engine.kind(above or "/") == "group":
+        names = [below.rpartition("/")[2] for below, _ in hierarchy.engine.nodes(above or "/", False)]
+        similar = difflib.get_close_matches(name, names, 1)
+    hint = f" (did you mean {above}/{similar[0]}?)" if similar else ""
+    return NodeNotFoundError(f"there is no node at {path}{hint}")
 
 
 def erase_if_present(hierarchy: Hierarchy, path: str) -> None:

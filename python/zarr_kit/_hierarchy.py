@@ -1,11 +1,14 @@
 """Hierarchies, with the options for opening them again in other processes."""
 
 import dataclasses
+import operator
 import os
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
 
 from zarr_kit import _engine
 from zarr_kit._credentials import CredentialSource
@@ -15,7 +18,7 @@ from zarr_kit.errors import InvalidInputError, ReadOnlyError
 type Mode = Literal["r", "r+", "a", "w", "w-"]
 type ZarrFormat = Literal[2, 3, "v2", "v3", "v3-draft"]
 
-_MODES = ("r", "r+", "a", "w", "w-")
+MODES = ("r", "r+", "a", "w", "w-")
 _FORMATS: dict[object, str] = {
     2: "v2",
     3: "v3",
@@ -87,28 +90,38 @@ def format_name(zarr_format: ZarrFormat | None) -> str | None:
     """Return the name of a format in the engine."""
     if zarr_format is None:
         return None
-    if zarr_format not in _FORMATS:
+    if not isinstance(zarr_format, (int, str)) or zarr_format not in _FORMATS:
         raise InvalidInputError(f"unknown zarr_format {zarr_format!r} (expected 2, 3 or 'v3-draft')")
     return _FORMATS[zarr_format]
 
 
+def checked_flag(name: str, value: Any) -> bool:
+    """Return an option that is true or false."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(f"{name}={value!r}: expected True or False")
+    return bool(value)
+
+
 def check_mode(mode: str) -> None:
     """Raise an error for an unknown mode."""
-    if mode not in _MODES:
-        raise InvalidInputError(f"unknown mode {mode!r} (expected one of {', '.join(_MODES)})")
+    if mode not in MODES:
+        raise InvalidInputError(f"unknown mode {mode!r} (expected one of {', '.join(MODES)})")
 
 
 def engine_options(opening: Opening) -> dict[str, Any]:
     # The environment is read here, because a pickled node is opened again in a process with its own environment.
     # `dataclasses.asdict` would copy the source of credentials.
     options = {field.name: getattr(opening, field.name) for field in dataclasses.fields(Opening)}
-    return {**options, "threads": thread_count(opening.threads)}
+    flags = {name: checked_flag(name, options[name]) for name in ("strict", "write_empty_chunks")}
+    return {**options, **flags, "threads": thread_count(opening.threads)}
 
 
 def thread_count(threads: int | None) -> int | None:
     """Return the number of threads from the argument or the environment; None for the default."""
     if threads is not None:
-        return threads
+        if not hasattr(threads, "__index__") or isinstance(threads, bool) or operator.index(threads) < 0:
+            raise InvalidInputError(f"threads={threads!r}: expected a number of threads")
+        return operator.index(threads)
     text = os.environ.get(THREADS_VARIABLE, "")
     if not text:
         return None

@@ -27,6 +27,8 @@ def use_numcodecs(*names: str) -> None:
     because a pickled node does not contain its codecs.
     """
     for name in names:
+        if not isinstance(name, str):
+            raise InvalidInputError(f"{name!r} is not the name of a codec, such as 'imagecodecs_jpegxr'")
         if name in _enabled:
             continue
         if name.removeprefix("numcodecs.") in _codecs_of_engine():

@@ -122,8 +122,20 @@ def check_names(call: str, given: Iterable[str], known: Collection[str]) -> None
             raise unknown_argument(call, name, known)
 
 
+# Arguments of zarr-python 2 and of xarray, and those that have their meaning here.
+_ELSEWHERE = {
+    "consolidated": "use_consolidated",
+    "dimension_separator": "chunk_key_encoding",
+    "dims": "dimension_names",
+    "object_codec": "filters",
+    "zarr_version": "zarr_format",
+}
+
+
 def unknown_argument(call: str, name: str, known: Iterable[str]) -> TypeError:
-    """Return the error for an argument that a call does not have, with a similar name."""
-    similar = difflib.get_close_matches(name, known, 1)
+    """Return the error for an argument that a call does not have, with the name of a similar one."""
+    known = list(known)
+    elsewhere = _ELSEWHERE.get(name)
+    similar = [elsewhere] if elsewhere in known else difflib.get_close_matches(name, known, 1)
     hint = f" (did you mean {similar[0]!r}?)" if similar else ""
     return TypeError(f"{call} has no argument {name!r}{hint}")

@@ -15,6 +15,7 @@ xarray's own engine does not read the v3 draft of 2022. The draft stores dimensi
 import os
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 import xarray as xr
@@ -190,9 +191,10 @@ def _opened(filename_or_obj: Any, group: str | None, **options: Unpack[Options])
 
 
 def _location(filename_or_obj: Any) -> Location:
-    if isinstance(filename_or_obj, str | os.PathLike):
-        path: str = os.path.expanduser(os.fspath(filename_or_obj))
-        return path
+    if isinstance(filename_or_obj, str):
+        return os.path.expanduser(filename_or_obj)
+    if isinstance(filename_or_obj, os.PathLike):
+        return Path(os.path.expanduser(filename_or_obj))
     return filename_or_obj
 
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use zarr_metadata::NODE_DOCUMENT_NAMES;
-use zarr_spec::{Format, Key, Prefix};
+use zarr_spec::{Format, Key, Prefix, printable};
 
 use super::access::Access;
 use super::options::OpenOptions;
@@ -32,12 +32,11 @@ pub(super) fn no_hierarchy(access: &Access, options: OpenOptions) -> Result<Erro
     let names = names(access)?;
     let reason = match &names {
         Some(_) if is_repository(access)? => repository_reason(access, &location),
-        Some(names) if names.is_empty() && !exists(&location) => "the folder does not exist".to_owned(),
         Some(names) if !names.is_empty() => {
             let names = names.join(", ");
             format!("{looked_for}; found {names}{}{}", hint(access)?, folders_with_hierarchies(access)?)
         }
-        _ => match far_file(access, &location) {
+        _ => match missing_path(&location).or_else(|| far_file(access, &location)) {
             Some(reason) => reason,
             None if names.is_some() => "the store is empty".to_owned(),
             None => looked_for.to_owned(),
@@ -166,7 +165,14 @@ fn is_node(access: &Access, folder: &Prefix) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Returns whether the local folder at a location exists. Other locations are assumed to exist.
-fn exists(location: &str) -> bool {
-    local_path(location).is_none_or(|path| Path::new(&path).exists())
+/// Returns a message if the local folder or file at a location does not exist. Other locations are assumed to exist.
+fn missing_path(location: &str) -> Option<String> {
+    let is_missing = |path: &str| !Path::new(path).exists();
+    if let Some(path) = local_path(location) {
+        return is_missing(&path).then(|| "the folder does not exist".to_owned());
+    }
+    // A store in one file, such as a database, has the path of the file after its scheme.
+    let (_, path) = location.split_once(':')?;
+    let is_path = Path::new(path).is_absolute() && !path.starts_with("//") && !path.contains('|');
+    (is_path && is_missing(path)).then(|| format!("`{}` does not exist", printable(path)))
 }
