@@ -270,15 +270,19 @@ def stored(folder: Path) -> dict[str, bytes]:
 
 def test_arrays_of_one_call_are_checked_before_anything_is_written(group: zarr_kit.Group) -> None:
     common: Any = {"shape": (4,), "dtype": "int16"}
-    for arrays, message in (
+    for refused, message in (
         ({"new": common, "wrong": {"shape": (4,)}}, "`shape` and `dtype`"),
         ({"new": common, "wrong": {**common, "dtype": "int17"}}, "int17"),
         ({"new": common, "wrong": {**common, "chunks": (2, 2)}}, "chunks"),
         ({"new": common, "new/": common}, "two of the names are the same path"),
     ):
         with pytest.raises(errors.ZarrError, match=re.escape(message)):
+            group.create_arrays(refused)
+        assert "new" not in group, refused
+    wrong: list[Any] = [["new"], {"new": "int16"}, None]
+    for arrays in wrong:
+        with pytest.raises(errors.InvalidInputError, match="mapping from names to arguments"):
             group.create_arrays(arrays)
-        assert "new" not in group, arrays
     for name in ("numbers", "numbers/below"):
         with pytest.raises(errors.NodeExistsError, match="/numbers"):
             group.create_arrays({name: common})

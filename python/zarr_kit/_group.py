@@ -176,6 +176,10 @@ class Group:
         """
         from zarr_kit._api import new_arrays
 
+        if not isinstance(arrays, Mapping) or not all(isinstance(arguments, Mapping) for arguments in arrays.values()):
+            raise InvalidInputError(
+                'expected a mapping from names to arguments, such as {"a": {"shape": 10, "dtype": "int16"}}'
+            )
         for arguments in arrays.values():
             check_arguments(arguments)
         below = {self._below(name): arguments for name, arguments in arrays.items()}
