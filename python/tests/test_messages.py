@@ -168,7 +168,7 @@ def test_the_messages_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.
     if os.environ.get("UPDATE_SNAPSHOTS"):
         SNAPSHOT.write_text(found, encoding="utf-8")
     assert found == SNAPSHOT.read_text(encoding="utf-8")
-    # Options of the command line, such as `--overwrite`, are no arguments of Python.
+    # Messages for Python name arguments, and not options of the command line, such as `--overwrite`.
     assert re.search(r"--[a-z]", found) is None
 
 
