@@ -13,6 +13,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -197,12 +198,14 @@ def test_every_spelling_is_a_dataset(places: Places, name: str) -> None:
 @pytest.mark.filterwarnings("ignore:the copy loses some metadata")
 def test_every_spelling_is_copied(places: Places, tmp_path: Path, name: str) -> None:
     location = SPELLINGS[name](places)
-    refusal = "is not listable" if name in NOT_LISTABLE else "store in memory" if name in IN_MEMORY else None
-    if refusal is not None:
-        with pytest.raises(zarr_kit.ZarrError, match=refusal):
+    if name in IN_MEMORY:
+        with pytest.raises(zarr_kit.ZarrError, match="store in memory"):
             zarr_kit.copy(location, tmp_path / "copy.zarr")
         return
-    zarr_kit.copy(location, tmp_path / "copy.zarr", zarr_format=3)
+    # Without a listing, the nodes are those of the consolidated metadata.
+    warned: Any = pytest.warns(zarr_kit.ZarrWarning, match="is not listable") if name in NOT_LISTABLE else nullcontext()
+    with warned:
+        zarr_kit.copy(location, tmp_path / "copy.zarr", zarr_format=3)
     np.testing.assert_array_equal(zarr_kit.open_array(tmp_path / "copy.zarr", path="a", mode="r")[...], ELEMENTS)
 
 
