@@ -170,9 +170,9 @@ class Group:
     def create_arrays(self, arrays: Mapping[str, NewArray], *, overwrite: bool = False) -> dict[str, Array]:
         """Create arrays below this group: a mapping from names to the arguments of :func:`zarr_kit.create_array`.
 
-        In an object store, this takes little longer than creating one array, because many requests are sent at the same
-        time. All arguments are checked before anything is written. If one of the nodes exists already, or if the store
-        fails, some of the arrays may have been created.
+        In an object store, many of their documents are written at the same time. All arguments are checked before
+        anything is written. If one of the nodes exists already, or if the store fails, some of the arrays may have been
+        created.
         """
         from zarr_kit._api import new_arrays
 
