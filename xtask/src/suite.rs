@@ -125,7 +125,12 @@ fn is_good(rows: &[(&str, Outcome, f64)], counts: &Counts, is_ci: bool) -> bool 
 
 /// Returns the summary at the end of the output. Programs parse its last line.
 fn summary(rows: &[(&str, Outcome, f64)], counts: &Counts, is_ci: bool) -> String {
-    let mut lines = vec!["\n=== summary ===".to_owned()];
+    let mut lines = Vec::new();
+    if !counts.failures.is_empty() {
+        lines.push("\n=== failed tests ===".to_owned());
+        lines.extend(counts.failures.iter().cloned());
+    }
+    lines.push("\n=== summary ===".to_owned());
     lines.extend(counts.skips.iter().map(|skip| format!("SKIPPED: {skip}")));
     if is_ci && counts.skipped() > 0 {
         lines.push("CI=true: skipped checks count as failures".to_owned());
@@ -406,10 +411,12 @@ mod tests {
             passed: 7,
             failed: 1,
             ignored: 1,
-            not_applicable: 0,
             skips: vec!["deny: none".to_owned()],
+            failures: vec!["assertion failed".to_owned()],
+            ..Counts::default()
         };
         let text = summary(&rows, &counts, true);
+        assert!(text.starts_with("\n=== failed tests ===\nassertion failed\n\n=== summary ===\n"));
         assert!(text.contains("\nSKIPPED: deny: none\n"));
         assert!(text.contains("\nformat                   0.2 s  passed\n"));
         assert!(text.contains("\ndocs                    12.0 s  FAILED: cargo doc\n"));

@@ -15,7 +15,16 @@ pub(super) struct Counts {
     pub(super) not_applicable: u64,
     /// The reasons of skips, one line each.
     pub(super) skips: Vec<String>,
+    /// What failed tests printed. The summary repeats it, because thousands of lines may follow a failure.
+    pub(super) failures: Vec<String>,
+    /// Whether the next lines belong to the report on failed tests at the end of a test program.
+    is_in_failures: bool,
+    /// The line with which cargo announces the current test program.
+    program: String,
 }
+
+/// The largest number of lines that the summary repeats.
+const MAX_FAILURE_LINES: usize = 500;
 
 impl Counts {
     pub(super) fn skipped(&self) -> u64 {
@@ -46,7 +55,28 @@ impl Counts {
         let line = line.trim_end_matches('\n');
         // The reader of the output may be gone. The tests continue, and their status still counts.
         let _gone = writeln!(show, "{line}");
+        self.keep_failure(line);
         self.add(line);
+    }
+
+    /// Keeps the line if it belongs to the report on failed tests of a test program or of pytest.
+    fn keep_failure(&mut self, line: &str) {
+        if line.trim_start().starts_with("Running ") || line.trim_start().starts_with("Doc-tests ") {
+            line.trim().clone_into(&mut self.program);
+        }
+        let title = line.trim_matches(['=', ' ']);
+        let is_start =
+            line == "failures:" || (line.starts_with("===") && ["FAILURES", "ERRORS"].contains(&title));
+        if is_start && !self.is_in_failures {
+            self.is_in_failures = true;
+            self.failures.push(std::mem::take(&mut self.program));
+        }
+        if self.is_in_failures && self.failures.len() < MAX_FAILURE_LINES {
+            self.failures.push(line.to_owned());
+        }
+        if line.starts_with("test result: ") || pytest_parts(line).is_some() {
+            self.is_in_failures = false;
+        }
     }
 
     /// Adds the counts of a line such as `test result: ok. 5 passed; 0 failed; 1 ignored; …`, and the reasons of skips.
@@ -75,9 +105,7 @@ impl Counts {
 impl Counts {
     /// Adds the last line of pytest: `5 passed, 1 skipped in 0.21s`.
     fn add_pytest(&mut self, line: &str) {
-        let Some((result, _duration)) = line.split_once(" in ") else { return };
-        let parts: Option<Vec<_>> = result.split(", ").map(pytest_part).collect();
-        for (number, word) in parts.unwrap_or_default() {
+        for (number, word) in pytest_parts(line).unwrap_or_default() {
             match word {
                 "passed" => self.passed += number,
                 "failed" | "error" | "errors" => self.failed += number,
@@ -86,6 +114,12 @@ impl Counts {
             }
         }
     }
+}
+
+/// Parses the last line of pytest: `5 passed, 1 skipped in 0.21s`.
+fn pytest_parts(line: &str) -> Option<Vec<(u64, &str)>> {
+    let (result, _duration) = line.split_once(" in ")?;
+    result.split(", ").map(pytest_part).collect()
 }
 
 /// Parses a part of the last line of pytest, such as `3 passed`.
@@ -160,6 +194,38 @@ mod tests {
         assert!(matches!(outcome, Outcome::Failed(_)));
         let (counts, outcome) = watched(line);
         assert_eq!((counts.passed, counts.failed, outcome), (3, 0, Outcome::Passed));
+    }
+
+    #[test]
+    fn the_reports_on_failed_tests_are_kept_with_their_programs() {
+        let mut counts = Counts::default();
+        let lines = [
+            "     Running tests/a.rs (target/debug/deps/a-1)",
+            "test a ... ok",
+            "test result: ok. 1 passed; 0 failed; 0 ignored",
+            "     Running tests/b.rs (target/debug/deps/b-1)",
+            "test b ... FAILED",
+            "",
+            "failures:",
+            "",
+            "---- b stdout ----",
+            "assertion failed",
+            "",
+            "failures:",
+            "    b",
+            "test result: FAILED. 0 passed; 1 failed; 0 ignored",
+            "test c ... ok",
+            "==================== FAILURES ====================",
+            "E   assert 1 == 2",
+            "1 failed, 5 passed in 0.21s",
+            "5 passed in 1.00s",
+        ];
+        for line in lines {
+            counts.show(line.as_bytes(), &mut Vec::new());
+        }
+        let expected =
+            [&["Running tests/b.rs (target/debug/deps/b-1)"], &lines[6..14], &[""], &lines[15..18]].concat();
+        assert_eq!(counts.failures, expected);
     }
 
     #[test]
