@@ -1,11 +1,13 @@
 //! One case of the comparison, as the driver sends it to every runner.
 #![expect(clippy::exhaustive_enums, reason = "the crate is not published")]
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::memory::vector_in_huge_pages;
 use crate::serve::Failure;
 
 /// One half-open range of elements per dimension.
@@ -173,6 +175,18 @@ impl Case {
     pub fn write_empty_folder(&self) -> Result<(), Failure> {
         remove(&self.folder)?;
         Ok(fs::create_dir_all(&self.folder)?)
+    }
+
+    /// Reads the elements into huge pages.
+    ///
+    /// # Errors
+    ///
+    /// If the case does not have elements, or their file cannot be read.
+    pub fn read_elements(&self) -> Result<Vec<u8>, Failure> {
+        let mut file = File::open(self.elements_file()?)?;
+        let mut elements = vector_in_huge_pages(usize::try_from(file.metadata()?.len())?);
+        file.read_to_end(&mut elements)?;
+        Ok(elements)
     }
 
     /// Returns the file with the elements.

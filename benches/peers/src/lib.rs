@@ -10,6 +10,7 @@ mod serve;
 
 pub use case::{Case, Container, Far, Floor, Operation, Ranges, wanted_of_chunk};
 pub use data::{Data, boxes_checksum, read_strings};
+pub use memory::vector_in_huge_pages;
 pub use serve::{About, Failure, Program, Ran, Task, serve};
 
 use std::time::Instant;

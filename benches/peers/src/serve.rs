@@ -82,6 +82,10 @@ enum Request {
         item: usize,
         boxes: Vec<Ranges>,
     },
+    /// Takes this number of bytes from the system, fills them, and frees them.
+    Touch {
+        bytes: usize,
+    },
     /// Fills most of the memory of the machine, and frees every second page.
     Fragment,
     /// Frees that memory.
@@ -134,6 +138,11 @@ fn answer(program: &dyn Program, state: &mut State, line: &str) -> Result<Value,
         Request::Weigh => weigh(&mut **task.as_mut().ok_or("nothing is prepared")?)?,
         Request::Release => {
             *task = None;
+            json!({})
+        }
+        Request::Touch { bytes } => {
+            let mut memory = memory::vector_in_huge_pages(bytes);
+            memory.resize(bytes, 1);
             json!({})
         }
         Request::Fragment => {

@@ -33,6 +33,11 @@ const NEUTRAL_OF_MANY: [Program; 4] =
 /// An array with at least this number of chunks counts as an array of many chunks.
 const MANY: u64 = 50_000;
 
+/// If a case has at least this number of bytes of elements, its memory and this number of bytes more are touched before
+/// each run. The host of a virtual machine takes back memory that has been free for some seconds, and then takes longer
+/// to return it than the machine to clear it; the programs would find free memory in different states.
+const TOUCHED: u64 = 64 << 20;
+
 /// The total time of all programs after which a case does not need more rounds, in seconds.
 const ENOUGH: f64 = 150.0;
 
@@ -257,6 +262,10 @@ impl Comparison {
         if case.state == State::Fresh {
             self.runners.remove(&(program, threads_of(case, program)));
             self.prepare(case, program)?;
+        }
+        if case.state != State::Fragmented && case.bytes() >= TOUCHED {
+            let request = json!({"do": "touch", "bytes": case.bytes() + TOUCHED});
+            self.ask(Program::Floor, 1, |floors| floors.ask(&request))?;
         }
         self.one(case, program, expected, Runner::run)
     }

@@ -63,7 +63,7 @@ impl Program for ZarrKit {
                 Box::new(move || write_strings(&case, &context, &strings))
             }
             Operation::Write => {
-                let elements = std::fs::read(case.elements_file()?)?;
+                let elements = case.read_elements()?;
                 Box::new(move || write(&case, &context, &elements))
             }
             Operation::Chunks => Box::new(move || chunks(&case, &context)),

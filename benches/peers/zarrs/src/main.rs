@@ -11,7 +11,7 @@ use ndarray::ArrayD;
 use rayon::prelude::*;
 use zarr_peers::{
     About, Case, Failure, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines,
-    checksum_of_values, read_strings, serve, timed,
+    checksum_of_values, read_strings, serve, timed, vector_in_huge_pages,
 };
 use zarrs::array::chunk_cache::{ChunkCache, ChunkCacheDecodedLruSizeLimit};
 use zarrs::array::{Array, ArrayBuilder, ArrayBytes, ArraySubset, CodecOptions, data_type};
@@ -51,7 +51,9 @@ impl Program for Zarrs {
             Operation::ReadKept => {
                 let item =
                     open(&case)?.data_type().fixed_size().ok_or("elements do not have a fixed size")?;
-                let mut kept = vec![0xffu8; usize::try_from(case.shape.iter().product::<u64>())? * item];
+                let size = usize::try_from(case.shape.iter().product::<u64>())? * item;
+                let mut kept = vector_in_huge_pages(size);
+                kept.resize(size, 0xff);
                 Box::new(move || read_kept(&case, &mut kept))
             }
             Operation::Write if case.data_type == "string" => {
@@ -59,7 +61,7 @@ impl Program for Zarrs {
                 Box::new(move || write_strings(&case, &strings))
             }
             Operation::Write => {
-                let elements = std::fs::read(case.elements_file()?)?;
+                let elements = case.read_elements()?;
                 Box::new(move || write(&case, &elements))
             }
             Operation::Chunks => Box::new(move || chunks(&case)),

@@ -3,7 +3,7 @@
 use zarr_peers::{Case, Failure, Ran, Task, checksum, read_strings, timed, wanted_of_chunk};
 
 use crate::blosc::{self, Blosc};
-use crate::{elements, on_threads};
+use crate::on_threads;
 
 /// A codec's library with its parameters.
 #[derive(Debug, Clone, Copy)]
@@ -126,7 +126,7 @@ fn framed_strings(case: &Case, chunk: &[u64]) -> Result<Vec<Vec<u8>>, Failure> {
 }
 
 fn gathered_elements(case: &Case, chunk: &[u64]) -> Result<Vec<Vec<u8>>, Failure> {
-    let elements = elements(case)?;
+    let elements = case.read_elements()?;
     let count: u64 = case.shape.iter().product();
     let item = elements.len() / usize::try_from(count)?;
     let divided = Case { chunks: chunk.to_vec(), ..case.clone() };

@@ -26,7 +26,7 @@ impl Program for Floors {
         };
         Ok(match floor {
             Floor::Memcpy => {
-                let source = elements(&case)?;
+                let source = case.read_elements()?;
                 let mut target = Memory::zeroed(source.len())?;
                 target.fill(1);
                 Box::new(move || {
@@ -42,14 +42,6 @@ impl Program for Floors {
             Floor::Encode { codec, chunk } => codecs::encode(&case, &codec, &chunk, threads)?,
         })
     }
-}
-
-/// Reads the elements of the case into huge pages.
-fn elements(case: &Case) -> Result<Memory, Failure> {
-    let bytes = std::fs::read(case.elements_file()?)?;
-    let mut memory = Memory::zeroed(bytes.len())?;
-    memory.copy_from_slice(&bytes);
-    Ok(memory)
 }
 
 fn copy(source: &[u8], target: &mut [u8], threads: usize) -> Result<(), Failure> {
