@@ -10,8 +10,9 @@ mod stores;
 mod writers;
 
 use std::any::Any;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use zarr_kit::spec::Object;
@@ -93,12 +94,14 @@ impl Race {
         self.open().array(path).unwrap().read_values::<u64>(&Selection::All).unwrap().to_vec()
     }
 
-    fn start(&self, work: &str, number: u64) -> Child {
+    /// Starts a process, which waits at the start of its work.
+    fn start(&self, work: &str, number: u64) -> Racer {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["writer", "--exact", "--nocapture", "--test-threads=1"]);
         command.envs([(WORK, work), (STORE, &self.store), (NUMBER, &number.to_string())]);
         command.envs(self.variables.iter().map(|name| (name, "1")));
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Racer::of(command.spawn().unwrap())
     }
 
     /// Runs the same work in all processes, and waits for them.
@@ -107,16 +110,10 @@ impl Race {
     }
 
     fn run_each<'w>(&self, work: impl Fn(u64) -> &'w str) {
-        let started: Vec<Child> = (0..racers()).map(|number| self.start(work(number), number)).collect();
-        for child in started {
-            let done = child.wait_with_output().unwrap();
-            let output = String::from_utf8_lossy(&done.stderr).into_owned();
-            assert!(
-                done.status.success(),
-                "{:?}: {output}{}",
-                self.format,
-                String::from_utf8_lossy(&done.stdout)
-            );
+        let mut racers: Vec<Racer> = (0..racers()).map(|number| self.start(work(number), number)).collect();
+        start_together(&mut racers);
+        for racer in racers {
+            racer.complete();
         }
     }
 
@@ -140,6 +137,48 @@ impl Race {
     }
 }
 
+/// A process that works in the hierarchy of a race.
+struct Racer {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Racer {
+    fn of(mut child: Child) -> Self {
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Self { child, output }
+    }
+
+    /// Waits until the process has opened the hierarchy, or has ended.
+    fn wait_until_ready(&mut self) {
+        let mut line = String::new();
+        while self.output.read_line(&mut line).unwrap() > 0 && line.trim_end() != READY {
+            line.clear();
+        }
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits until the process has completed its work without an error.
+    fn complete(mut self) {
+        let mut printed = String::new();
+        self.output.read_to_string(&mut printed).unwrap();
+        let done = self.child.wait_with_output().unwrap();
+        assert!(done.status.success(), "{}: {printed}{}", done.status, String::from_utf8_lossy(&done.stderr));
+    }
+}
+
+/// Lets processes begin their work when all are ready. Without this, the first ones end before the last ones start.
+fn start_together<'r>(racers: impl IntoIterator<Item = &'r mut Racer>) {
+    let mut ready: Vec<&mut Racer> = racers.into_iter().collect();
+    ready.iter_mut().for_each(|racer| racer.wait_until_ready());
+    // Each process waits for the end of its standard input.
+    ready.iter_mut().for_each(|racer| drop(racer.child.stdin.take()));
+}
+
 fn is_hidden(path: &Path) -> bool {
     path.file_name().unwrap().to_str().unwrap().starts_with(".zarr-tmp-")
 }
@@ -147,6 +186,9 @@ fn is_hidden(path: &Path) -> bool {
 fn context() -> Context {
     Context::linked().unwrap().with_one_thread()
 }
+
+/// The line that a process prints when it can begin its work.
+const READY: &str = "ready";
 
 /// The work of one process, if another test started this one.
 #[test]

@@ -1,13 +1,18 @@
 //! The work of each process.
 
+use std::io::Read;
+
 use zarr_kit::spec::Object;
 use zarr_kit::{ArrayBuilder, Error, Hierarchy, Selection};
 
-use crate::{ROUNDS, racers};
+use crate::{READY, ROUNDS, racers};
 
-/// Runs `work` in a hierarchy that `open` opens.
+/// Runs `work` in a hierarchy that `open` opens, when all processes have opened it.
 pub(crate) fn run(work: &str, open: &dyn Fn() -> Hierarchy, number: u64) {
     let hierarchy = open();
+    // The harness has begun a line with the name of the test.
+    println!("\n{READY}");
+    assert_eq!(std::io::stdin().read_to_end(&mut Vec::new()).unwrap(), 0);
     match work {
         "parts" => parts(&hierarchy, number),
         "endless parts" => loop {
