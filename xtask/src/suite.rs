@@ -126,9 +126,9 @@ fn is_good(rows: &[(&str, Outcome, f64)], counts: &Counts, is_ci: bool) -> bool 
 /// Returns the summary at the end of the output. Programs parse its last line.
 fn summary(rows: &[(&str, Outcome, f64)], counts: &Counts, is_ci: bool) -> String {
     let mut lines = Vec::new();
-    if !counts.failures.is_empty() {
+    if !counts.failures.lines.is_empty() {
         lines.push("\n=== failed tests ===".to_owned());
-        lines.extend(counts.failures.iter().cloned());
+        lines.extend(counts.failures.lines.iter().cloned());
     }
     lines.push("\n=== summary ===".to_owned());
     lines.extend(counts.skips.iter().map(|skip| format!("SKIPPED: {skip}")));
@@ -407,14 +407,14 @@ mod tests {
             ("docs", Outcome::Failed("cargo doc".to_owned()), 12.0),
             ("deny", Outcome::Skipped("cargo-deny is not installed".to_owned()), 0.0),
         ];
-        let counts = Counts {
+        let mut counts = Counts {
             passed: 7,
             failed: 1,
             ignored: 1,
             skips: vec!["deny: none".to_owned()],
-            failures: vec!["assertion failed".to_owned()],
             ..Counts::default()
         };
+        counts.failures.lines.push("assertion failed".to_owned());
         let text = summary(&rows, &counts, true);
         assert!(text.starts_with("\n=== failed tests ===\nassertion failed\n\n=== summary ===\n"));
         assert!(text.contains("\nSKIPPED: deny: none\n"));

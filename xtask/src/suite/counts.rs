@@ -15,10 +15,15 @@ pub(super) struct Counts {
     pub(super) not_applicable: u64,
     /// The reasons of skips, one line each.
     pub(super) skips: Vec<String>,
-    /// What failed tests printed. The summary repeats it, because thousands of lines may follow a failure.
-    pub(super) failures: Vec<String>,
-    /// Whether the next lines belong to the report on failed tests at the end of a test program.
-    is_in_failures: bool,
+    pub(super) failures: Failures,
+}
+
+/// The reports on failed tests. The summary repeats them, because thousands of lines may follow a failure.
+#[derive(Debug, Default)]
+pub(super) struct Failures {
+    pub(super) lines: Vec<String>,
+    /// Whether the next lines belong to the report at the end of a test program.
+    is_inside: bool,
     /// The line with which cargo announces the current test program.
     program: String,
 }
@@ -55,28 +60,8 @@ impl Counts {
         let line = line.trim_end_matches('\n');
         // The reader of the output may be gone. The tests continue, and their status still counts.
         let _gone = writeln!(show, "{line}");
-        self.keep_failure(line);
+        self.failures.read(line);
         self.add(line);
-    }
-
-    /// Keeps the line if it belongs to the report on failed tests of a test program or of pytest.
-    fn keep_failure(&mut self, line: &str) {
-        if line.trim_start().starts_with("Running ") || line.trim_start().starts_with("Doc-tests ") {
-            line.trim().clone_into(&mut self.program);
-        }
-        let title = line.trim_matches(['=', ' ']);
-        let is_start =
-            line == "failures:" || (line.starts_with("===") && ["FAILURES", "ERRORS"].contains(&title));
-        if is_start && !self.is_in_failures {
-            self.is_in_failures = true;
-            self.failures.push(std::mem::take(&mut self.program));
-        }
-        if self.is_in_failures && self.failures.len() < MAX_FAILURE_LINES {
-            self.failures.push(line.to_owned());
-        }
-        if line.starts_with("test result: ") || pytest_parts(line).is_some() {
-            self.is_in_failures = false;
-        }
     }
 
     /// Adds the counts of a line such as `test result: ok. 5 passed; 0 failed; 1 ignored; …`, and the reasons of skips.
@@ -98,6 +83,28 @@ impl Counts {
                 Some((number, "ignored")) => self.ignored += number.parse().unwrap_or(0),
                 _ => {}
             }
+        }
+    }
+}
+
+impl Failures {
+    /// Keeps the line if it belongs to the report of a test program or of pytest.
+    fn read(&mut self, line: &str) {
+        if line.trim_start().starts_with("Running ") || line.trim_start().starts_with("Doc-tests ") {
+            line.trim().clone_into(&mut self.program);
+        }
+        let title = line.trim_matches(['=', ' ']);
+        let is_start =
+            line == "failures:" || (line.starts_with("===") && ["FAILURES", "ERRORS"].contains(&title));
+        if is_start && !self.is_inside {
+            self.is_inside = true;
+            self.lines.push(std::mem::take(&mut self.program));
+        }
+        if self.is_inside && self.lines.len() < MAX_FAILURE_LINES {
+            self.lines.push(line.to_owned());
+        }
+        if line.starts_with("test result: ") || pytest_parts(line).is_some() {
+            self.is_inside = false;
         }
     }
 }
@@ -225,7 +232,7 @@ mod tests {
         }
         let expected =
             [&["Running tests/b.rs (target/debug/deps/b-1)"], &lines[6..14], &[""], &lines[15..18]].concat();
-        assert_eq!(counts.failures, expected);
+        assert_eq!(counts.failures.lines, expected);
     }
 
     #[test]
