@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
 use zarr_spec::store::{CompletedRequest, Contents, Request, Response, Responses, StoreResult, get_one};
 use zarr_spec::{BoxError, Output};
 
 use crate::directory::{Entry, Form};
-use crate::stored::{MAX_PIECE, Piece, StoredArchive};
+use crate::stored::{MAX_PIECE, Piece, StoredArchive, Window};
 use crate::{ZipStore, check_whole};
 
 /// The offset in a value up to which a part is read together with the local header.
@@ -40,10 +41,35 @@ pub(crate) fn read(
         }
         return Ok(contents);
     }
-    let first = needed.start..needed.end.min(needed.start + MAX_PIECE);
-    let piece = Piece::new(first.start, archive.fetch(first)?);
-    zip.read(&archive.window(piece, entry.limit()), entry, part, to)?;
+    let start = needed.start;
+    let bytes = archive.fetch(start..needed.end.min(start + MAX_PIECE))?;
+    let window = archive.window(Piece::new(start, bytes.clone()), entry.limit());
+    if let Some(value) = without_copy(&window, entry, part, start, &bytes)? {
+        return Ok(Contents::Shared(value));
+    }
+    zip.read(&window, entry, part, to)?;
     Ok(Contents::Written)
+}
+
+/// Returns a part of a stored value in `bytes`, which begin at `start` in the archive. `None` if the value is compressed,
+/// or if the bytes end before the part does.
+fn without_copy(
+    window: &Window<'_>,
+    entry: &Entry,
+    part: &Range<u64>,
+    start: u64,
+    bytes: &Bytes,
+) -> Result<Option<Bytes>, BoxError> {
+    if entry.form() != Form::Stored {
+        return Ok(None);
+    }
+    let before = (entry.start(window)? + part.start).checked_sub(start).map(usize::try_from).transpose()?;
+    let size = usize::try_from(part.end - part.start)?;
+    let place = before.and_then(|before| Some(before..before.checked_add(size)?));
+    let Some(place) = place.filter(|place| place.end <= bytes.len()) else { return Ok(None) };
+    let value = bytes.slice(place);
+    check_whole(entry, part, &value)?;
+    Ok(Some(value))
 }
 
 /// Returns whether the local header must be read first: it is unknown, and the part is far from it or large.
@@ -68,8 +94,6 @@ struct Ranged<'a> {
     /// The offset of the range.
     start: u64,
     size: usize,
-    /// Whether the range is exactly the part of a stored value.
-    is_exact: bool,
 }
 
 /// Completes requests with one batch of ranges, after a batch of local headers if some are far from their parts.
@@ -97,9 +121,8 @@ pub(crate) fn get_many<'a>(
     for wanted in found {
         match range_of(archive, &wanted) {
             Some((asked, start, size)) => {
-                let is_exact = wanted.entry.form() == Form::Stored && wanted.entry.known_start().is_some();
                 inner.push(asked);
-                ranged.push(Ranged { wanted, start, size, is_exact });
+                ranged.push(Ranged { wanted, start, size });
             }
             None => alone.push(wanted),
         }
@@ -151,21 +174,22 @@ fn finish(
     ranged: &Ranged<'_>,
     response: Option<Response>,
 ) -> StoreResult<Response> {
-    let Ranged { wanted: Wanted { request, entry, part, .. }, start, size, is_exact } = ranged;
+    let Ranged { wanted: Wanted { request, entry, part, .. }, start, size } = ranged;
     let failed = |error: BoxError| zip.failed(&request.key, error);
     let response = response.ok_or_else(|| failed("the archive was removed".into()))?;
     archive.check(response.size, response.version.as_ref()).map_err(failed)?;
-    let mut bytes = response.bytes;
+    let bytes = response.bytes;
     if bytes.len() != *size {
         return Err(failed("the archive is truncated".into()));
     }
-    if *is_exact {
-        check_whole(entry, part, &bytes).map_err(failed)?;
-    } else {
-        let mut output = Output::at_most(request.limit);
-        let window = archive.window(Piece::new(*start, bytes), entry.limit());
-        zip.read(&window, entry, part, &mut output).map_err(failed)?;
-        bytes = output.into_written().into();
-    }
-    Ok(Response::new(bytes, entry.size(), Some(zip.version_of(entry))))
+    let window = archive.window(Piece::new(*start, bytes.clone()), entry.limit());
+    let value = match without_copy(&window, entry, part, *start, &bytes).map_err(failed)? {
+        Some(value) => value,
+        None => {
+            let mut output = Output::at_most(request.limit);
+            zip.read(&window, entry, part, &mut output).map_err(failed)?;
+            output.into_written().into()
+        }
+    };
+    Ok(Response::new(value, entry.size(), Some(zip.version_of(entry))))
 }
