@@ -173,12 +173,12 @@ impl FormatRules for V3 {
     }
 
     fn create(&self, access: &Access, node: &NewNode<'_>) -> Result<(), Error> {
-        self.create_node(access, node)
+        self.create_node(access, node).map(drop)
     }
 
     fn create_arrays(&self, access: &Access, arrays: &[NewNode<'_>]) -> Result<(), Error> {
         if access.is_local() || arrays.len() < 2 {
-            return arrays.iter().try_for_each(|array| self.create_node(access, array));
+            return self.create_local_arrays(access, arrays);
         }
         self.create_far_arrays(access, arrays)
     }
@@ -204,7 +204,7 @@ impl FormatRules for V3 {
             }
             let group = GroupMetadata::new(Format::V3, attributes);
             let metadata = NewMetadata::Group(&group);
-            return self.create_node(access, &NewNode { path, metadata, leftovers: None });
+            return self.create_node(access, &NewNode { path, metadata, leftovers: None }).map(drop);
         };
         // A document that cannot be read is not changed.
         parse(access, path, &document)?;

@@ -9,7 +9,9 @@ use rayon::prelude::*;
 use zarr_interop::memory;
 use zarr_kit::spec::Object;
 use zarr_kit::spec::store::Store;
-use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, OpenOptions, Selection, open_store};
+use zarr_kit::{
+    Array, ArrayBuilder, Context, Error, Format, Hierarchy, OpenOptions, Selection, ThreadPool, open_store,
+};
 
 const FORMATS: [Format; 3] = [Format::V2, Format::V3Draft, Format::V3];
 const THREADS: u64 = 8;
@@ -178,6 +180,49 @@ fn exactly_one_of_many_threads_creates_a_node() {
             assert!(opened_again(hierarchy, is_consolidated).exists(&path).unwrap());
         }
     });
+}
+
+/// Many arrays of one call are created on several threads in a local store.
+#[test]
+fn many_arrays_of_one_call_are_created_with_the_groups_above_them() {
+    everywhere(|hierarchy, is_consolidated| {
+        let builder = ArrayBuilder::new([4], "uint8");
+        let paths: Vec<String> = (0..90).map(|number| format!("/g/m{}/n/a{number}", number % 3)).collect();
+        let arrays =
+            |paths: &[String]| hierarchy.create_arrays(paths.iter().map(|path| (path.as_str(), &builder)));
+        let created = arrays(&paths).unwrap();
+        assert!(created.iter().map(|array| array.path().to_string()).eq(paths.iter().cloned()));
+        let opened = opened_again(hierarchy, is_consolidated);
+        for path in &paths {
+            assert_eq!(opened.array(path).unwrap().shape(), [4], "{path}");
+        }
+        assert_eq!(opened.group("/g").unwrap().children().unwrap().len(), 3);
+
+        // An array that exists is reported, and stays as it is.
+        let first = hierarchy.array(&paths[0]).unwrap();
+        first.write_values(&Selection::All, &[7_u8; 4]).unwrap();
+        let again: Vec<String> = (0..80).map(|number| format!("/g/m0/n/a{}", 790 - 10 * number)).collect();
+        let error = arrays(&again).unwrap_err();
+        assert!(matches!(&error, Error::InTheWay(_)), "{error}");
+        assert_eq!(first.read_values::<u8>(&Selection::All).unwrap().to_vec(), [7; 4]);
+    });
+}
+
+#[test]
+fn new_arrays_that_exclude_each_other_are_refused_before_any_is_created() {
+    let pool = ThreadPool::new(4).unwrap();
+    let context = context().with_thread_pool(&pool);
+    let hierarchy = Hierarchy::create(memory(), &context, Format::V3).unwrap();
+    hierarchy.create_group("/", Object::new()).unwrap();
+    let builder = ArrayBuilder::new([4], "uint8");
+    for (last, message) in [("/a0", "it occurs twice among the new arrays"), ("/a0/b", "/a0")] {
+        let mut paths: Vec<String> = (0..100).map(|number| format!("/a{number}")).collect();
+        paths.push(last.to_owned());
+        let error = hierarchy.create_arrays(paths.iter().map(|path| (path.as_str(), &builder)));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+        assert_eq!(hierarchy.group("/").unwrap().children().unwrap(), []);
+    }
 }
 
 #[test]

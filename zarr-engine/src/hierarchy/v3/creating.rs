@@ -23,6 +23,10 @@ use crate::hierarchy::rules::{FormatRules, NewMetadata, NewNode, below_an_array,
 /// The nodes above new nodes; `None` for groups that do not exist.
 type Ancestors = Vec<(NodePath, Option<NodeMetadata>)>;
 
+/// The number of arrays from which several threads create them in a local store. A thread starts while another one
+/// creates two arrays.
+const MANY: usize = 64;
+
 struct AboveAndAt {
     above: Ancestors,
     itself: Option<Value>,
@@ -41,7 +45,8 @@ struct CheckedArrays {
 }
 
 impl V3 {
-    pub(super) fn create_node(&self, access: &Access, node: &NewNode<'_>) -> Result<(), Error> {
+    /// Creates a node. Returns whether a group above it has consolidated metadata.
+    pub(super) fn create_node(&self, access: &Access, node: &NewNode<'_>) -> Result<bool, Error> {
         let path = node.path;
         let check = || self.check(access, path, node.needs_listing());
         let (checked, _guard) =
@@ -54,7 +59,28 @@ impl V3 {
         if !has_copies {
             access.learn_groups_above(path, state);
         }
-        Ok(())
+        Ok(has_copies)
+    }
+
+    /// Creates arrays one after another; many arrays on several threads.
+    pub(super) fn create_local_arrays(&self, access: &Access, arrays: &[NewNode<'_>]) -> Result<(), Error> {
+        let threads = if arrays.len() < MANY { 1 } else { access.context.thread_count() };
+        if threads == 1 {
+            return arrays.iter().try_for_each(|array| self.create_node(access, array).map(drop));
+        }
+        refuse_duplicates(arrays)?;
+        refuse_below_arrays(arrays, &groups_above(arrays), |_| false)?;
+        // The first array below each group creates the missing groups above it.
+        let mut groups = BTreeSet::new();
+        let (first, others): (Vec<_>, Vec<_>) =
+            arrays.iter().partition(|array| groups.insert(array.path.parent()));
+        let mut has_copies = false;
+        for array in first {
+            has_copies |= self.create_node(access, array)?;
+        }
+        // Each new array changes the same consolidated metadata.
+        let threads = if has_copies { 1 } else { threads };
+        flight::each(others.len(), threads, |number| self.create_node(access, others[number]).map(drop))
     }
 
     /// Creates arrays in a remote store: reads all documents above in one batch, and writes new documents concurrently.
