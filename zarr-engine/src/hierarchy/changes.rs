@@ -66,8 +66,9 @@ impl Hierarchy {
         &self,
         arrays: impl IntoIterator<Item = (&'a str, &'a ArrayBuilder)>,
     ) -> Result<Vec<Array>, Error> {
-        let arrays = arrays.into_iter().map(|(path, builder)| self.built(path, builder));
-        let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+        let arrays: Vec<_> = arrays.into_iter().collect();
+        let arrays = self.context().map(arrays, |(path, builder)| self.built(path, builder));
+        let arrays = arrays.into_iter().collect::<Result<Vec<_>, _>>()?;
         self.publish(&arrays, StoredBefore::Erase)?;
         Ok(arrays)
     }

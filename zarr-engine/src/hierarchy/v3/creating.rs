@@ -1,6 +1,6 @@
 //! Creating nodes of final v3.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use zarr_metadata::v3::{array_document, group_document, node_key, prefix};
@@ -78,9 +78,31 @@ impl V3 {
         for array in first {
             has_copies |= self.create_node(access, array)?;
         }
-        // Each new array changes the same consolidated metadata.
-        let threads = if has_copies { 1 } else { threads };
-        flight::each(others.len(), threads, |number| self.create_node(access, others[number]).map(drop))
+        if has_copies {
+            // Each new array changes the same consolidated metadata.
+            return others.iter().try_for_each(|array| self.create_node(access, array).map(drop));
+        }
+        let documents = flight::map(&others, threads, |array| self.create_below_group(access, array))?;
+        let mut changes: BTreeMap<Option<NodePath>, Vec<Change<'_>>> = BTreeMap::new();
+        for (array, encoded) in others.iter().zip(&documents) {
+            changes.entry(array.path.parent()).or_default().push((array.path, Some(&encoded.document)));
+        }
+        // Another program may have consolidated the metadata of a group meanwhile.
+        changes.values().try_for_each(|changes| self.refresh(access, &[], changes))
+    }
+
+    /// Creates an array below a group without consolidated metadata. Returns the document of the array.
+    fn create_below_group(&self, access: &Access, array: &NewNode<'_>) -> Result<Arc<Encoded>, Error> {
+        let path = array.path;
+        let listed = match array.needs_listing() {
+            true => leftovers::with_listing(access, path, &prefix(path)?, || Ok(()))?.1,
+            false => None,
+        };
+        refuse_existing_node(access, path, None, listed.as_ref())?;
+        let _lock = leftovers::erase(access, self, array, listed.as_ref())?;
+        let encoded = self.encoded(array)?;
+        create_document(access, path, &encoded)?;
+        Ok(encoded)
     }
 
     /// Creates arrays in a remote store: reads all documents above in one batch, and writes new documents concurrently.
@@ -131,10 +153,7 @@ impl V3 {
         })?;
         flight::each(new.len(), concurrency, |number| {
             let (path, encoded) = &new[number];
-            match access.create(&node_key(path)?, &encoded.text) {
-                Err(Error::Conflict(key)) => Err(conflict(access, path, key)?),
-                created => created,
-            }
+            create_document(access, path, encoded)
         })?;
         self.refresh(access, &copies, &changes)?;
         Ok(!copies.is_empty())
@@ -144,26 +163,17 @@ impl V3 {
     /// the node.
     pub(super) fn check(&self, access: &Access, path: &NodePath, lists: bool) -> Result<Checked, Error> {
         let read = || self.above_and_at(access, path);
-        let (AboveAndAt { above, mut itself, state }, listed) = if lists {
+        let (AboveAndAt { above, itself, state }, listed) = if lists {
             leftovers::with_listing(access, path, &prefix(path)?, read)?
         } else {
             (read()?, None)
         };
-        // The listing shows whether the folder has a document. Without a listing, the conditional write of the new
-        // document fails if there is one.
-        let key = node_key(path)?;
-        let is_listed = listed.as_ref().is_some_and(|listed| listed.keys.contains(&key));
-        if itself.is_none() && (is_listed || access.is_local() && listed.is_none()) {
-            itself = stored(access, path)?;
-        }
         let is_array = |node: &Option<NodeMetadata>| matches!(node, Some(NodeMetadata::Array(_)));
         if let Some((array, _)) = above.iter().find(|(_, node)| is_array(node)) {
             return Err(below_an_array(path, array));
         }
-        match itself {
-            Some(document) => Err(exists_already(path, kind_of(&document))),
-            None => Ok(Checked { above, state, listed }),
-        }
+        refuse_existing_node(access, path, itself, listed.as_ref())?;
+        Ok(Checked { above, state, listed })
     }
 
     /// Reads the nodes above `path`, and its own document. Groups that are cached as having no consolidated metadata
@@ -220,6 +230,36 @@ fn check_all_listed(access: &Access, arrays: &[NewNode<'_>]) -> Result<CheckedAr
         refuse_existing(&paths, &stored_all(access, &paths)?)?;
     }
     Ok(CheckedArrays { above, occupied })
+}
+
+/// Returns an error if the node at `path` exists. `document` is its document, if it has been read, and `listed` what its
+/// folder contains.
+///
+/// Without a listing, a store that is not local is not asked: the conditional write of the new document fails if there is
+/// one.
+fn refuse_existing_node(
+    access: &Access,
+    path: &NodePath,
+    mut document: Option<Value>,
+    listed: Option<&Directory>,
+) -> Result<(), Error> {
+    let key = node_key(path)?;
+    let may_exist = listed.map_or_else(|| access.is_local(), |listed| listed.keys.contains(&key));
+    if document.is_none() && may_exist {
+        document = stored(access, path)?;
+    }
+    match document {
+        Some(document) => Err(exists_already(path, kind_of(&document))),
+        None => Ok(()),
+    }
+}
+
+/// Writes the document of a new node.
+fn create_document(access: &Access, path: &NodePath, encoded: &Encoded) -> Result<(), Error> {
+    match access.create(&node_key(path)?, &encoded.text) {
+        Err(Error::Conflict(key)) => Err(conflict(access, path, key)?),
+        created => created,
+    }
 }
 
 /// Returns an error if one of the new nodes has a document.
