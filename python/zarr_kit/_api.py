@@ -180,8 +180,8 @@ def new_arrays(hierarchy: Hierarchy, arrays: Mapping[str, NewArray]) -> list[Arr
             descriptions[id(new)] = array_description(new, elements.get(path), format=format)
         described.append((path, *descriptions[id(new)]))
     created = [Array(hierarchy, engine) for engine in hierarchy.engine.create_arrays(described)]
-    for array, (path, new) in zip(created, arrays.items(), strict=True):
-        if path in elements and new.get("write_data", True):
+    for array, path in zip(created, arrays, strict=True) if elements else ():
+        if path in elements and arrays[path].get("write_data", True):
             array[...] = elements[path]
     return created
 

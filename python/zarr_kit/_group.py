@@ -176,11 +176,13 @@ class Group:
         """
         from zarr_kit._api import new_arrays
 
-        if not isinstance(arrays, Mapping) or not all(isinstance(arguments, Mapping) for arguments in arrays.values()):
-            raise InvalidInputError(
-                'expected a mapping from names to arguments, such as {"a": {"shape": 10, "dtype": "int16"}}'
-            )
-        for arguments in arrays.values():
+        expected = 'expected a mapping from names to arguments, such as {"a": {"shape": 10, "dtype": "int16"}}'
+        if not isinstance(arrays, Mapping):
+            raise InvalidInputError(expected)
+        # Many arrays often share one dictionary of arguments.
+        for arguments in {id(new): new for new in arrays.values()}.values():
+            if not isinstance(arguments, Mapping):
+                raise InvalidInputError(expected)
             check_arguments(arguments)
         below = {self._below(name): arguments for name, arguments in arrays.items()}
         if len(below) < len(arrays):
