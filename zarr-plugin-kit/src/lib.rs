@@ -13,6 +13,7 @@
 //! | read and write fill values of small float types | [`decimals`] |
 //! | decode subsets of an array | [`subsets`] |
 //! | store chunks as images | [`images`] |
+//! | group the bytes or bits of elements by their position | [`planes`] |
 //! | name a data type that v2 represents as objects | [`ObjectNames`] |
 //! | accept no configuration | [`NoConfiguration`] |
 //! | place a checksum before or after the bytes | [`ChecksumLocation`] |
@@ -30,6 +31,7 @@ pub mod json_items;
 pub mod numbers;
 pub mod numpy;
 mod object_names;
+pub mod planes;
 pub mod ragged;
 mod sides;
 pub mod sorted;

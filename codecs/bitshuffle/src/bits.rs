@@ -1,5 +1,6 @@
 //! Conversion between elements and planes, which hold one bit of all elements of a block.
 
+use zarr_plugin_kit::planes;
 use zarr_spec::CodecError;
 
 /// The size of a default block in bytes, unless it would have too few elements.
@@ -45,20 +46,28 @@ impl Blocks {
 
     /// Writes the planes of `elements` to `planes`. Both have the same size, a multiple of the element size.
     pub(crate) fn split(self, elements: &[u8], planes: &mut [u8]) {
-        self.each_block(elements, planes, split_block);
+        let mut scratch = Vec::new();
+        self.each_block(elements, planes, |elements, planes| {
+            planes::split_bits(self.item_size, elements, planes, &mut scratch);
+        });
     }
 
     /// Inverts [`Blocks::split`].
     pub(crate) fn join(self, planes: &[u8], elements: &mut [u8]) {
-        self.each_block(planes, elements, join_block);
+        let mut scratch = Vec::new();
+        self.each_block(planes, elements, |planes, elements| {
+            planes::with_planes(planes.len() / self.item_size, planes, |planes| {
+                planes::join_bits(planes, elements, &mut scratch);
+            });
+        });
     }
 
     /// Calls `convert` for each block, and copies the elements after the last block.
-    fn each_block(self, from: &[u8], to: &mut [u8], convert: impl Fn(usize, &[u8], &mut [u8])) {
+    fn each_block(self, from: &[u8], to: &mut [u8], mut convert: impl FnMut(&[u8], &mut [u8])) {
         let whole = from.len() / (8 * self.item_size) * (8 * self.item_size);
         let block_size = self.block_count.saturating_mul(self.item_size);
         let blocks = from[..whole].chunks(block_size).zip(to[..whole].chunks_mut(block_size));
-        blocks.for_each(|(from, to)| convert(self.item_size, from, to));
+        blocks.for_each(|(from, to)| convert(from, to));
         to[whole..].copy_from_slice(&from[whole..]);
     }
 }
@@ -66,40 +75,4 @@ impl Blocks {
 /// Returns the default number of elements of a block.
 fn default(item_size: usize) -> usize {
     (DEFAULT_SIZE / item_size / 8 * 8).max(LEAST_DEFAULT)
-}
-
-fn split_block(item_size: usize, elements: &[u8], planes: &mut [u8]) {
-    let plane_size = elements.len() / item_size / 8;
-    for (group, elements) in elements.chunks_exact(8 * item_size).enumerate() {
-        for byte in 0..item_size {
-            let rows = std::array::from_fn(|element| elements[element * item_size + byte]);
-            for (bit, row) in transposed(rows).into_iter().enumerate() {
-                planes[(byte * 8 + bit) * plane_size + group] = row;
-            }
-        }
-    }
-}
-
-fn join_block(item_size: usize, planes: &[u8], elements: &mut [u8]) {
-    let plane_size = planes.len() / item_size / 8;
-    for (group, elements) in elements.chunks_exact_mut(8 * item_size).enumerate() {
-        for byte in 0..item_size {
-            let rows = std::array::from_fn(|bit| planes[(byte * 8 + bit) * plane_size + group]);
-            for (element, row) in transposed(rows).into_iter().enumerate() {
-                elements[element * item_size + byte] = row;
-            }
-        }
-    }
-}
-
-/// Exchanges bit `j` of byte `i` with bit `i` of byte `j`: first single bits, then squares of 2 × 2 and 4 × 4.
-fn transposed(rows: [u8; 8]) -> [u8; 8] {
-    let mut bits = u64::from_le_bytes(rows);
-    for (distance, mask) in
-        [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]
-    {
-        let changed = (bits ^ (bits >> distance)) & mask;
-        bits ^= changed ^ (changed << distance);
-    }
-    bits.to_le_bytes()
 }

@@ -14,12 +14,13 @@ mod against_c_blosc;
 
 use std::ops::Range;
 
+use zarr_plugin_kit::planes;
 use zarr_spec::codec::{PartSource, PartTarget};
 use zarr_spec::{CodecError, CodecResult, LimitExceeded, Output};
 
 use crate::header::{Header, flag};
 use crate::inner::{self, Compressors, Decompressors, VERSION};
-use crate::{Compressor, MAX_BLOCKSIZE, MAX_TYPESIZE, OVERHEAD, Settings, Shuffle, shuffle};
+use crate::{Compressor, MAX_BLOCKSIZE, MAX_TYPESIZE, OVERHEAD, Settings, Shuffle};
 
 /// Decodes buffers. Its scratch memory is reused for all blocks and buffers.
 pub(crate) struct Decoder {
@@ -219,7 +220,7 @@ impl Decoder {
         block: &mut [u8],
     ) -> Result<(), String> {
         let number = header.inner_number();
-        let elements = shuffle::elements(header.shuffle(), usize::from(header.typesize), block.len());
+        let elements = shuffled_elements(header.shuffle(), usize::from(header.typesize), block.len());
         if elements == 0 {
             for decoded in block.chunks_exact_mut(size) {
                 let stream = split_stream(&mut streams)?;
@@ -250,7 +251,10 @@ impl Decoder {
             }
             tail.copy_from_slice(&sorted[whole.len()..]);
         }
-        shuffle::join_planes(header.shuffle(), planes, whole, &mut self.scratch);
+        match header.shuffle() {
+            Shuffle::Bit => planes::join_bits(planes, whole, &mut self.scratch),
+            _ => planes::join_bytes(planes, whole),
+        }
         Ok(())
     }
 }
@@ -509,6 +513,17 @@ fn is_compressible(settings: &Settings, size: usize) -> bool {
     settings.level > 0 && size >= MIN_SIZE
 }
 
+/// Returns how many elements of a block of `size` bytes are shuffled. The bytes after them keep their position.
+fn shuffled_elements(shuffle: Shuffle, typesize: usize, size: usize) -> usize {
+    let count = size / typesize;
+    match shuffle {
+        Shuffle::Byte if typesize > 1 => count,
+        // The bits of other numbers of elements are not shuffled at all.
+        Shuffle::Bit if count.is_multiple_of(8) => count,
+        _ => 0,
+    }
+}
+
 /// Returns the shuffled form of `block`.
 fn sorted<'a>(
     settings: &Settings,
@@ -516,14 +531,17 @@ fn sorted<'a>(
     memory: &'a mut Vec<u8>,
     scratch: &mut Vec<u8>,
 ) -> &'a [u8] {
-    let elements = shuffle::elements(settings.shuffle, settings.typesize, block.len());
+    let elements = shuffled_elements(settings.shuffle, settings.typesize, block.len());
     if elements == 0 {
         return block;
     }
     memory.resize(block.len(), 0);
     let (whole, tail) = block.split_at(elements * settings.typesize);
     let (planes, after) = memory.split_at_mut(whole.len());
-    shuffle::split_planes(settings.shuffle, settings.typesize, whole, planes, scratch);
+    match settings.shuffle {
+        Shuffle::Bit => planes::split_bits(settings.typesize, whole, planes, scratch),
+        _ => planes::split_bytes(settings.typesize, whole, planes),
+    }
     after.copy_from_slice(tail);
     memory
 }

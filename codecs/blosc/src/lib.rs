@@ -22,7 +22,6 @@ mod imagecodecs;
 mod inner;
 mod library;
 mod lz4;
-mod shuffle;
 
 use std::ffi::CStr;
 use std::ops::Range;

@@ -119,6 +119,7 @@ impl<'e> Blocks<'e> {
 
     fn decode(&self, decoded: &mut [u8]) -> CodecResult {
         let mut streams = Streams::new(self.header.compressor);
+        let mut planes = Vec::new();
         let mut scratch = Vec::new();
         for (number, block) in decoded.chunks_mut(self.header.block_size.max(1)).enumerate() {
             let (mut rest, stream_size) = self.streams(number, block.len())?;
@@ -126,9 +127,10 @@ impl<'e> Blocks<'e> {
                 streams.next(&mut rest, stream)?;
             }
             for filter in &self.header.filters {
-                scratch.clear();
-                scratch.extend_from_slice(block);
-                filter.invert(self.header.type_size, self.header.has_partial_groups, &scratch, block);
+                planes.clear();
+                planes.extend_from_slice(block);
+                let has_partial_groups = self.header.has_partial_groups;
+                filter.invert(self.header.type_size, has_partial_groups, &planes, block, &mut scratch);
             }
         }
         Ok(())

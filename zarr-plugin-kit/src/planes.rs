@@ -1,84 +1,86 @@
-//! Grouping the bytes or the bits of a block by their position in the element.
+//! Grouping the bytes or the bits of elements by their position in the element.
 //!
-//! All bytes of one position form a plane. In a bit shuffle, each plane is rearranged into eight rows. Only
-//! whole elements are shuffled; the bytes after the last one keep their position. A bit shuffle applies only if
-//! the number of elements is a multiple of eight; otherwise the block does not change.
+//! All bytes of one position form a plane, which has one byte per element. When bits are grouped, each plane is rearranged
+//! into eight rows.
 
 mod lanes;
 #[cfg(test)]
 mod tests;
 
-use crate::Shuffle;
 use lanes::{Best, Lanes};
 
-/// Returns how many elements of a block of `size` bytes are shuffled.
-pub(crate) fn elements(shuffle: Shuffle, typesize: usize, size: usize) -> usize {
-    let count = size / typesize;
-    match shuffle {
-        Shuffle::Byte if typesize > 1 => count,
-        Shuffle::Bit if count.is_multiple_of(8) => count,
-        _ => 0,
-    }
+/// The largest element size for which references to the planes are in an array.
+const FEW: usize = 256;
+
+/// Writes the planes of `elements`, of `size` bytes each, one after another. Both slices have the same length, a multiple
+/// of `size`, which is not 0.
+pub fn split_bytes(size: usize, elements: &[u8], planes: &mut [u8]) {
+    planes_of_elements::<Best>(size, elements, planes);
 }
 
-/// Writes the planes of `elements` one after another; for a bit shuffle, the planes of bits. Both slices have the same
-/// length, which is a multiple of `typesize` and a length that [`elements`] shuffles. `scratch` is memory that calls reuse.
-pub(crate) fn split_planes(
-    shuffle: Shuffle,
-    typesize: usize,
-    elements: &[u8],
-    planes: &mut [u8],
-    scratch: &mut Vec<u8>,
-) {
-    if shuffle != Shuffle::Bit {
-        return planes_of_elements::<Best>(typesize, elements, planes);
-    }
-    let count = elements.len() / typesize;
-    if typesize == 1 {
+/// Inverts [`split_bytes`]. The planes may lie anywhere, and have the same length.
+pub fn join_bytes(planes: &[&[u8]], elements: &mut [u8]) {
+    elements_of_planes::<Best>(planes, elements);
+}
+
+/// Writes the rows of bits of all planes of `elements` one after another. Both slices have the same length, a multiple of
+/// `8 * size`. `scratch` is memory that calls reuse.
+pub fn split_bits(size: usize, elements: &[u8], planes: &mut [u8], scratch: &mut Vec<u8>) {
+    let count = elements.len() / size;
+    if size == 1 || count == 0 {
         return rows_of_plane::<Best>(elements, planes);
     }
     scratch.resize(elements.len(), 0);
-    planes_of_elements::<Best>(typesize, elements, scratch);
+    planes_of_elements::<Best>(size, elements, scratch);
     for (plane, rows) in scratch.chunks_exact(count).zip(planes.chunks_exact_mut(count)) {
         rows_of_plane::<Best>(plane, rows);
     }
 }
 
-/// Inverts [`split_planes`]. The planes may lie anywhere; each has one byte per element.
-pub(crate) fn join_planes(shuffle: Shuffle, planes: &[&[u8]], elements: &mut [u8], scratch: &mut Vec<u8>) {
-    if shuffle != Shuffle::Bit {
-        return elements_of_planes::<Best>(planes, elements);
-    }
+/// Inverts [`split_bits`]. The planes of rows may lie anywhere, and have the same length, a multiple of 8.
+pub fn join_bits(planes: &[&[u8]], elements: &mut [u8], scratch: &mut Vec<u8>) {
     if let [rows] = planes {
         return plane_of_rows::<Best>(rows, elements);
     }
-    let count = elements.len() / planes.len();
+    let count = elements.len() / planes.len().max(1);
+    if count == 0 {
+        return;
+    }
     scratch.resize(elements.len(), 0);
     for (rows, plane) in planes.iter().zip(scratch.chunks_exact_mut(count)) {
         plane_of_rows::<Best>(rows, plane);
     }
-    // The number of planes is at most the maximum element size.
-    let mut sorted = [&[][..]; crate::MAX_TYPESIZE];
-    for (place, plane) in sorted.iter_mut().zip(scratch.chunks_exact(count)) {
+    with_planes(count, scratch, |planes| elements_of_planes::<Best>(planes, elements));
+}
+
+/// Calls `join` with the planes of `count` bytes that `planes` contains one after another. `count` is not 0.
+pub fn with_planes(count: usize, planes: &[u8], join: impl FnOnce(&[&[u8]])) {
+    let number = planes.len() / count;
+    let planes = planes.chunks_exact(count);
+    if number > FEW {
+        return join(&planes.collect::<Vec<_>>());
+    }
+    let mut few = [&[][..]; FEW];
+    for (place, plane) in few.iter_mut().zip(planes) {
         *place = plane;
     }
-    elements_of_planes::<Best>(&sorted[..planes.len()], elements);
+    join(&few[..number]);
 }
 
 /// Copies byte `j` of element `i` to position `i` of plane `j`. Both slices have the same length, a multiple of
-/// `typesize`.
-fn planes_of_elements<L: Lanes>(typesize: usize, elements: &[u8], planes: &mut [u8]) {
-    let count = elements.len() / typesize;
-    let done = match typesize {
+/// `size`.
+fn planes_of_elements<L: Lanes>(size: usize, elements: &[u8], planes: &mut [u8]) {
+    let count = elements.len() / size;
+    let done = match size {
         2 => planes_of_groups::<L, 2>(elements, planes),
         4 => planes_of_groups::<L, 4>(elements, planes),
         8 => planes_of_groups::<L, 8>(elements, planes),
         16 => planes_of_groups::<L, 16>(elements, planes),
         _ => 0,
     };
-    let rest = &elements[done * typesize..];
+    let rest = &elements[done * size..];
     for (place, plane) in planes.chunks_exact_mut(count).enumerate() {
-        for (byte, element) in plane[done..].iter_mut().zip(rest.chunks_exact(typesize)) {
+        for (byte, element) in plane[done..].iter_mut().zip(rest.chunks_exact(size)) {
             *byte = element[place];
         }
     }
@@ -86,17 +88,17 @@ fn planes_of_elements<L: Lanes>(typesize: usize, elements: &[u8], planes: &mut [
 
 /// Inverts [`planes_of_elements`].
 fn elements_of_planes<L: Lanes>(planes: &[&[u8]], elements: &mut [u8]) {
-    let typesize = planes.len();
-    let done = match typesize {
+    let size = planes.len();
+    let done = match size {
         2 => groups_of_planes::<L, 2>(planes, elements),
         4 => groups_of_planes::<L, 4>(planes, elements),
         8 => groups_of_planes::<L, 8>(planes, elements),
         16 => groups_of_planes::<L, 16>(planes, elements),
         _ => 0,
     };
-    let rest = &mut elements[done * typesize..];
+    let rest = &mut elements[done * size..];
     for (place, plane) in planes.iter().enumerate() {
-        for (byte, element) in plane[done..].iter().zip(rest.chunks_exact_mut(typesize)) {
+        for (byte, element) in plane[done..].iter().zip(rest.chunks_exact_mut(size)) {
             element[place] = *byte;
         }
     }
@@ -176,7 +178,7 @@ fn unzip<L: Lanes, const SIZE: usize>(mut lanes: [L; SIZE]) -> [L; SIZE] {
 
 /// Copies bit `b` of byte `i` to bit `i` of row `b`; the rows are consecutive. The length is a multiple of eight.
 fn rows_of_plane<L: Lanes>(plane: &[u8], rows: &mut [u8]) {
-    let row = plane.len() / 8;
+    let row = (plane.len() / 8).max(1);
     let mut columns = rows.chunks_exact_mut(row).map(|row| row.as_chunks_mut::<16>().0);
     let mut columns: [&mut [[u8; 16]]; 8] = std::array::from_fn(|_| columns.next().unwrap_or_default());
     let groups = plane.as_chunks::<16>().0.as_chunks::<8>().0;
@@ -197,7 +199,7 @@ fn rows_of_plane<L: Lanes>(plane: &[u8], rows: &mut [u8]) {
 
 /// Inverts [`rows_of_plane`].
 fn plane_of_rows<L: Lanes>(rows: &[u8], plane: &mut [u8]) {
-    let row = plane.len() / 8;
+    let row = (plane.len() / 8).max(1);
     let mut columns = rows.chunks_exact(row).map(|row| row.as_chunks::<16>().0);
     let columns: [&[[u8; 16]]; 8] = std::array::from_fn(|_| columns.next().unwrap_or_default());
     let groups = plane.as_chunks_mut::<16>().0.as_chunks_mut::<8>().0;

@@ -12,16 +12,16 @@ fn noise(size: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(size).collect()
 }
 
-fn check_bytes<L: Lanes>(typesize: usize, count: usize) {
-    let elements = noise(typesize * count);
+fn check_bytes<L: Lanes>(size: usize, count: usize) {
+    let elements = noise(size * count);
     let mut planes = vec![0; elements.len()];
-    planes_of_elements::<L>(typesize, &elements, &mut planes);
+    planes_of_elements::<L>(size, &elements, &mut planes);
     for (place, byte) in planes.iter().enumerate() {
-        assert_eq!(*byte, elements[place % count * typesize + place / count], "{typesize} {count} {place}");
+        assert_eq!(*byte, elements[place % count * size + place / count], "{size} {count} {place}");
     }
     let mut again = vec![0; elements.len()];
     elements_of_planes::<L>(&planes.chunks(count).collect::<Vec<_>>(), &mut again);
-    assert!(again == elements, "{typesize} {count}");
+    assert!(again == elements, "{size} {count}");
 }
 
 fn check_bits<L: Lanes>(count: usize) {
@@ -39,10 +39,27 @@ fn check_bits<L: Lanes>(count: usize) {
 
 #[test]
 fn bytes_are_grouped_by_their_position_in_the_element() {
-    for typesize in [1, 2, 3, 4, 5, 8, 12, 16, 17, 255] {
+    for size in [1, 2, 3, 4, 5, 8, 12, 16, 17, 255] {
         for count in [1, 2, 15, 16, 17, 32, 47, 128, 1000] {
-            check_bytes::<Best>(typesize, count);
-            check_bytes::<Portable>(typesize, count);
+            check_bytes::<Best>(size, count);
+            check_bytes::<Portable>(size, count);
+        }
+    }
+}
+
+#[test]
+fn bits_of_elements_of_any_size_are_grouped_and_restored() {
+    let mut scratch = Vec::new();
+    for size in [1, 2, 3, 8, 16, 255, 256, 257, 300] {
+        for count in [0, 8, 128, 136] {
+            let elements = noise(size * count);
+            let mut planes = vec![0; elements.len()];
+            split_bits(size, &elements, &mut planes, &mut scratch);
+            let mut again = vec![0; elements.len()];
+            if count > 0 {
+                with_planes(count, &planes, |planes| join_bits(planes, &mut again, &mut scratch));
+            }
+            assert!(again == elements, "{size} {count}");
         }
     }
 }
