@@ -20,6 +20,7 @@ const UNSAFE_ALLOWED: &[&str] = &[
     "zarr-plugin/src/abi",
     "zarr-plugin/src/ffi",
     "zarr-plugin/src/lib.rs",
+    "zarr-plugin-kit/src/planes/lanes.rs",
     "codecs/blosc/src/",
     "codecs/gzip/src/whole.rs",
     "codecs/jpeg2k/src/decoder.rs",
