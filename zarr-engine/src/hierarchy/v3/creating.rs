@@ -64,12 +64,14 @@ impl V3 {
 
     /// Creates arrays one after another; many arrays on several threads.
     pub(super) fn create_local_arrays(&self, access: &Access, arrays: &[NewNode<'_>]) -> Result<(), Error> {
+        if arrays.len() > 1 {
+            refuse_duplicates(arrays)?;
+            refuse_below_arrays(arrays, &groups_above(arrays), |_| false)?;
+        }
         let threads = if arrays.len() < MANY { 1 } else { access.context.thread_count() };
         if threads == 1 {
             return arrays.iter().try_for_each(|array| self.create_node(access, array).map(drop));
         }
-        refuse_duplicates(arrays)?;
-        refuse_below_arrays(arrays, &groups_above(arrays), |_| false)?;
         // The first array below each group creates the missing groups above it.
         let mut groups = BTreeSet::new();
         let (first, others): (Vec<_>, Vec<_>) =
