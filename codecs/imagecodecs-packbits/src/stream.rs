@@ -8,9 +8,6 @@ use zarr_spec::{CodecError, CodecResult, Output};
 /// Maximum number of literals, and of repetitions.
 const MAX_RUN: usize = 128;
 
-/// Number of equal bytes that end literals. Ending the literals for a shorter run would not save a byte.
-const MIN_RUN: usize = 3;
-
 /// A part of a stream.
 enum Part<'s> {
     Literals(&'s [u8]),
@@ -74,21 +71,52 @@ fn next_part<'s>(rest: &mut &'s [u8]) -> CodecResult<Option<Part<'s>>> {
 /// Appends the stream of `decoded`.
 pub(crate) fn encode(decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
     let mut rest = decoded;
-    let mut literals = 0;
-    while let Some(&byte) = rest.get(literals) {
-        let count = rest[literals..].iter().take(MAX_RUN).take_while(|&&other| other == byte).count();
-        // Two equal bytes are a run only if no literals precede them. Otherwise, ending the literals would cost
-        // the byte that the run saves.
-        if count < MIN_RUN && (count < 2 || literals > 0) {
-            literals += count;
+    while let Some(&byte) = rest.first() {
+        let count = run_length(rest, byte);
+        // Two equal bytes are a run only if no literals precede them. Otherwise, ending the literals would cost the
+        // byte that the run saves.
+        if count > 1 {
+            encoded.put(&[low_byte(257 - count), byte])?;
+            rest = &rest[count..];
             continue;
         }
-        put_literals(&rest[..literals], encoded)?;
-        encoded.put(&[low_byte(257 - count), byte])?;
-        rest = &rest[literals + count..];
-        literals = 0;
+        let (literals, after) = rest.split_at(next_run(rest));
+        put_literals(literals, encoded)?;
+        rest = after;
     }
-    put_literals(rest, encoded)
+    Ok(())
+}
+
+/// Returns the number of bytes at the start of `bytes` that equal `byte`, and at most [`MAX_RUN`].
+fn run_length(bytes: &[u8], byte: u8) -> usize {
+    let bytes = &bytes[..bytes.len().min(MAX_RUN)];
+    let groups = bytes.as_chunks().0.iter().take_while(|group| **group == [byte; 8]).count();
+    let count = 8 * groups;
+    count + bytes[count..].iter().take_while(|&&other| other == byte).count()
+}
+
+/// Returns the position of the first three equal bytes, or the number of bytes if there are none.
+fn next_run(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(group) = bytes[at..].first_chunk::<10>() {
+        let [first, second, third] = [0, 1, 2].map(|from| {
+            group[from..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        });
+        if let Some(place) = lowest_zero((first ^ second) | (first ^ third)) {
+            return at + place;
+        }
+        at += 8;
+    }
+    let run = bytes[at..].windows(3).position(|bytes| bytes[0] == bytes[1] && bytes[0] == bytes[2]);
+    run.map_or(bytes.len(), |place| at + place)
+}
+
+/// Returns the position of the lowest byte of `number` that is 0.
+fn lowest_zero(number: u64) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    // Bytes above the lowest zero may be marked without being zero, but not bytes below it.
+    let marks = number.wrapping_sub(ONES) & !number & (ONES << 7);
+    (marks != 0).then_some(marks.trailing_zeros() as usize / 8)
 }
 
 fn put_literals(literals: &[u8], encoded: &mut Output<'_>) -> CodecResult {

@@ -9,9 +9,11 @@
 //!
 //! Source: `Lzw` in imagecodecs; "LZW Compression" in TIFF 6.0.
 
+mod decoder;
+
 use std::sync::Arc;
 
-use weezl::{BitOrder, BufferResult, LzwStatus, decode::Decoder, encode::Encoder};
+use weezl::{BitOrder, LzwStatus, encode::Encoder};
 use zarr_plugin_kit::NoConfiguration;
 use zarr_plugin_kit::stream::{self, StreamProgress};
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
@@ -46,43 +48,22 @@ impl From<Lzw> for CodecEntry {
     }
 }
 
-/// The total numbers of bytes that all calls have read and written.
-#[derive(Default)]
-struct Total {
-    read: u64,
-    written: u64,
-}
-
-impl Total {
-    fn add(&mut self, result: &BufferResult) -> StreamProgress {
-        self.read += result.consumed_in as u64;
-        self.written += result.consumed_out as u64;
-        StreamProgress::new(self.read, self.written, matches!(result.status, Ok(LzwStatus::Done)))
-    }
-}
-
 impl BytesToBytesCodec for Lzw {
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let mut encoder = Encoder::with_tiff_size_switch(BitOrder::Msb, LITERAL_BITS);
         encoder.finish();
-        let mut total = Total::default();
+        let [mut read, mut written] = [0; 2];
         stream::encode(decoded, encoded, |decoded, room| {
             let result = encoder.encode_bytes(decoded, room);
-            let progress = total.add(&result);
-            result.status.map(|_| progress).map_err(CodecError::encode)
+            let is_end = matches!(result.status.map_err(CodecError::encode)?, LzwStatus::Done);
+            read += result.consumed_in as u64;
+            written += result.consumed_out as u64;
+            Ok(StreamProgress::new(read, written, is_end))
         })
     }
 
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
-        let mut decoder = Decoder::with_tiff_size_switch(BitOrder::Msb, LITERAL_BITS);
-        let mut total = Total::default();
-        // TIFF writers may pad a strip: bytes after the end code have no meaning.
-        let _padding = stream::decode(encoded, decoded, |encoded, room| {
-            let result = decoder.decode_bytes(encoded, room);
-            let progress = total.add(&result);
-            result.status.map(|_| progress).map_err(CodecError::corrupt)
-        })?;
-        Ok(())
+        decoder::decode(encoded, decoded)
     }
 }
 

@@ -41,9 +41,10 @@ const TOUCHED: u64 = 64 << 20;
 /// The total time of all programs after which a case does not need more rounds, in seconds.
 const ENOUGH: f64 = 150.0;
 
-/// A program that has taken more than this number of seconds does not need more rounds if another one takes less than half
-/// of its time: it is surely slower.
-const ENOUGH_OF_SLOW: f64 = 6.0;
+/// A program that has taken more than this number of seconds does not need more rounds if it takes more than
+/// [`SURELY_SLOWER`] times as long as another one. More rounds would not change that it is slower.
+const ENOUGH_OF_SLOW: f64 = 1.0;
+const SURELY_SLOWER: f64 = 1.5;
 
 /// The minimum number of rounds, unless fewer rounds are requested.
 const LEAST_ROUNDS: usize = 3;
@@ -554,7 +555,7 @@ fn stop_slow(tracks: &mut [Track]) {
     let programs = tracks.iter().filter(|track| track.is_running() && track.program != Program::Floor);
     let Some(fastest) = programs.map(total).min_by(f64::total_cmp) else { return };
     for track in tracks {
-        track.is_slow |= total(track) > ENOUGH_OF_SLOW.max(2.0 * fastest);
+        track.is_slow |= total(track) > ENOUGH_OF_SLOW.max(SURELY_SLOWER * fastest);
     }
 }
 

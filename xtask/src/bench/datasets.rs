@@ -284,7 +284,7 @@ pub(crate) fn version_2(sizes: Sizes, is_delta: bool) -> Dataset {
 
 /// Returns an array in version 2 whose chunks are images, which a codec of imagecodecs stores.
 pub(crate) fn images(sizes: Sizes, name: &'static str, codec: Value) -> Dataset {
-    let shape = vec![sizes.length(64), sizes.length(1024), sizes.length(1024)];
+    let shape = vec![sizes.length(32), sizes.length(1024), sizes.length(1024)];
     let chunks = vec![1, shape[1], shape[2]];
     Dataset {
         name,
