@@ -99,9 +99,8 @@ fn run_length(bytes: &[u8], byte: u8) -> usize {
 fn next_run(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(group) = bytes[at..].first_chunk::<10>() {
-        let [first, second, third] = [0, 1, 2].map(|from| {
-            group[from..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
-        });
+        let [first, second, third] =
+            [0, 1, 2].map(|from| group[from..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)));
         if let Some(place) = lowest_zero((first ^ second) | (first ^ third)) {
             return at + place;
         }

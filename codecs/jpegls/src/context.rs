@@ -2,9 +2,6 @@
 
 use crate::parameters::Parameters;
 
-/// Maximum of the correction of a prediction.
-const MAX_CORRECTION: i32 = 127;
-
 /// The statistics of samples with similar neighbours.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context {
@@ -12,8 +9,11 @@ pub(crate) struct Context {
     errors: i32,
     /// The sum of the errors.
     bias: i32,
-    pub(crate) correction: i32,
-    count: i32,
+    /// The parameter of the Golomb code of the next error. It is computed in advance: the next sample of this context
+    /// waits for it, and the samples in between usually do not.
+    pub(crate) code_bits: u32,
+    pub(crate) correction: i8,
+    count: i16,
 }
 
 /// The statistics of samples that end runs.
@@ -26,38 +26,41 @@ pub(crate) struct RunContext {
 
 impl Context {
     pub(crate) fn new(errors: i32) -> Self {
-        Self { errors, bias: 0, correction: 0, count: 1 }
-    }
-
-    /// Returns the parameter of the Golomb code of the next error.
-    #[inline]
-    pub(crate) fn code_bits(&self) -> u32 {
-        code_bits(self.errors, self.count)
+        Self { errors, bias: 0, code_bits: code_bits(errors, 1), correction: 0, count: 1 }
     }
 
     /// Returns the error that is stored as `mapped`: even numbers are errors from 0, and odd numbers negative errors.
     /// If most errors are negative, the numbers of lossless samples are reversed.
     #[inline]
-    pub(crate) fn error<const LOSSLESS: bool>(&self, mapped: i32, bits: u32) -> i32 {
-        let is_reversed = LOSSLESS && bits == 0 && 2 * self.bias <= -self.count;
+    pub(crate) fn error<const USUAL: bool>(&self, mapped: i32, parameters: &Parameters) -> i32 {
+        let is_lossless = USUAL || parameters.near == 0;
+        let is_reversed = is_lossless && self.code_bits == 0 && 2 * self.bias <= -i32::from(self.count);
         (mapped >> 1) ^ -(mapped & 1) ^ -i32::from(is_reversed)
     }
 
     /// Adds an error. Whether the correction changes is hard to predict, so the processor calculates both cases.
     #[inline]
-    pub(crate) fn update<const LOSSLESS: bool>(&mut self, error: i32, parameters: &Parameters) {
-        self.bias += if LOSSLESS { error } else { error * (2 * parameters.near + 1) };
+    pub(crate) fn update<const USUAL: bool>(&mut self, error: i32, parameters: &Parameters) {
+        self.bias += if USUAL { error } else { error * (2 * parameters.near + 1) };
         self.errors += error.abs();
-        if self.count == parameters.reset {
-            self.errors /= 2;
-            // The shift rounds down, also if the bias is negative.
-            self.bias >>= 1;
-            self.count /= 2;
+        if i32::from(self.count) == parameters.reset {
+            self.halve();
         }
         self.count += 1;
-        let change = i32::from(self.bias > 0) - i32::from(self.bias <= -self.count);
-        self.correction = (self.correction + change).clamp(-MAX_CORRECTION - 1, MAX_CORRECTION);
-        self.bias = (self.bias - change * self.count).min(0).max(1 - self.count);
+        let count = i32::from(self.count);
+        let change = i8::from(self.bias > 0) - i8::from(self.bias <= -count);
+        self.correction = self.correction.saturating_add(change);
+        self.bias = (self.bias - i32::from(change) * count).min(0).max(1 - count);
+        self.code_bits = code_bits(self.errors, count);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn halve(&mut self) {
+        self.errors /= 2;
+        // The shift rounds down, also if the bias is negative.
+        self.bias >>= 1;
+        self.count /= 2;
     }
 }
 

@@ -16,6 +16,7 @@
 
 mod bits;
 mod context;
+mod gradients;
 mod image;
 mod lines;
 mod parameters;

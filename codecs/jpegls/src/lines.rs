@@ -1,5 +1,6 @@
-//! Lines of samples, and the gradients around a sample.
+//! Lines of samples, and the neighbours of a sample.
 
+use crate::gradients::{Gradients, number};
 use crate::parameters::Parameters;
 
 /// A line of a component and the line above it. The first and the last sample of each line are outside of the image.
@@ -32,8 +33,8 @@ impl Lines {
         self.current[0] = self.above[1];
         // The compiler turns this loop into vector instructions.
         for (context, above) in self.contexts[1..].iter_mut().zip(self.above.windows(3)) {
-            let to_right = quantized(above[2] - above[1], parameters);
-            *context = 81 * to_right + 9 * quantized(above[1] - above[0], parameters);
+            let to_right = number(above[2] - above[1], parameters);
+            *context = 81 * to_right + 9 * number(above[1] - above[0], parameters);
         }
     }
 
@@ -43,8 +44,8 @@ impl Lines {
     }
 
     /// Returns the context of the sample at a position.
-    pub(crate) fn context(&self, at: usize, parameters: &Parameters) -> i32 {
-        self.contexts[at] + self.around(at).context(parameters)
+    pub(crate) fn context(&self, at: usize, gradients: &Gradients) -> i32 {
+        self.contexts[at] + gradients.between(self.current[at - 1], self.above[at - 1])
     }
 }
 
@@ -64,24 +65,4 @@ impl Around {
         let larger = self.left.max(self.above);
         (self.left + self.above - self.left_above).min(larger).max(smaller)
     }
-
-    /// Returns the part of the context that depends on the sample at the left.
-    #[inline]
-    pub(crate) fn context(self, parameters: &Parameters) -> i32 {
-        quantized(self.left_above - self.left, parameters)
-    }
-}
-
-/// Returns the number of a gradient, from -4 to 4.
-#[inline]
-fn quantized(gradient: i32, parameters: &Parameters) -> i32 {
-    let [first, second, third] = parameters.thresholds;
-    let smallest = parameters.near + 1;
-    let size = gradient.abs();
-    let number = i32::from(size >= smallest)
-        + i32::from(size >= first)
-        + i32::from(size >= second)
-        + i32::from(size >= third);
-    let sign = gradient >> 31;
-    (number ^ sign) - sign
 }

@@ -69,6 +69,16 @@ impl Parameters {
         let limit = 2 * (sample_bits + sample_bits.max(8));
         Ok(Self { largest, near, thresholds, reset, range, error_bits: bits(range), limit })
     }
+
+    /// Returns whether the samples are exact and have all values of some number of bits, as in most images. Sums modulo
+    /// the number of errors are simple then.
+    pub(crate) fn is_usual(&self) -> bool {
+        self.near == 0 && (self.largest + 1).count_ones() == 1
+    }
+
+    pub(crate) fn has_default_thresholds(&self) -> bool {
+        self.thresholds == defaults(self.largest, self.near)
+    }
 }
 
 /// Returns the number of bits that represent `count` different values.

@@ -5,6 +5,7 @@ use zarr_spec::codec::CodecResult;
 
 use crate::bits::Bits;
 use crate::context::{Context, RunContext, code_bits};
+use crate::gradients::Gradients;
 use crate::lines::{Around, Lines};
 use crate::parameters::Parameters;
 
@@ -24,6 +25,7 @@ pub(crate) struct Scan<'s> {
     parameters: Parameters,
     bits: Bits<'s>,
     contexts: Vec<Context>,
+    gradients: Gradients,
     /// The statistics of runs that end between different neighbours, and of runs that end between equal neighbours.
     run_contexts: [RunContext; 2],
 }
@@ -35,6 +37,7 @@ impl<'s> Scan<'s> {
             parameters,
             bits: Bits::new(stream),
             contexts: vec![Context::new(errors); CONTEXTS],
+            gradients: Gradients::new(&parameters),
             run_contexts: [RunContext::new(errors); 2],
         }
     }
@@ -42,19 +45,19 @@ impl<'s> Scan<'s> {
     /// Decodes the next line of components whose samples alternate, or of a single component.
     pub(crate) fn line(&mut self, components: &mut [Lines]) -> CodecResult {
         components.iter_mut().for_each(|lines| lines.start_line(&self.parameters));
-        match (components, self.parameters.near) {
-            ([lines], 0) => self.single_line::<true>(lines),
-            ([lines], _) => self.single_line::<false>(lines),
-            (components, 0) => self.alternating_line::<true>(components),
-            (components, _) => self.alternating_line::<false>(components),
+        match (components, self.parameters.is_usual()) {
+            ([lines], true) => self.single_line::<true>(lines),
+            ([lines], false) => self.single_line::<false>(lines),
+            (components, true) => self.alternating_line::<true>(components),
+            (components, false) => self.alternating_line::<false>(components),
         }
     }
 
-    fn single_line<const LOSSLESS: bool>(&mut self, lines: &mut Lines) -> CodecResult {
+    fn single_line<const USUAL: bool>(&mut self, lines: &mut Lines) -> CodecResult {
         let width = lines.samples().len();
         let mut at = 1;
         while at <= width {
-            at = self.samples::<LOSSLESS>(lines, at)?;
+            at = self.samples::<USUAL>(lines, at)?;
             if at <= width {
                 at = self.run(std::slice::from_mut(lines), at, width)?;
             }
@@ -64,21 +67,22 @@ impl<'s> Scan<'s> {
 
     /// Decodes the samples of a line from `at` to the next run, and returns the position of the run; a position after
     /// the line if no run follows.
-    fn samples<const LOSSLESS: bool>(&mut self, lines: &mut Lines, at: usize) -> CodecResult<usize> {
+    fn samples<const USUAL: bool>(&mut self, lines: &mut Lines, at: usize) -> CodecResult<usize> {
         let Around { mut left, mut left_above, .. } = lines.around(at);
         let end = lines.current.len() - 1;
         let currents = lines.current[at..end].iter_mut();
         let above = lines.above[at..end].iter().zip(&lines.contexts[at..end]);
+        let Self { parameters, contexts, gradients, .. } = self;
         // A copy, so that the bits are in registers.
         let mut bits = self.bits;
         for (place, (current, (&above, &context))) in currents.zip(above).enumerate() {
             let around = Around { left, above, left_above };
-            let context = context + around.context(&self.parameters);
+            let context = context + gradients.between(left, left_above);
             if context == 0 {
                 self.bits = bits;
                 return Ok(at + place);
             }
-            left = self.sample::<LOSSLESS>(&mut bits, context, around)?;
+            left = sample::<USUAL>(&mut bits, contexts, parameters, context, around)?;
             left_above = above;
             *current = left;
         }
@@ -86,14 +90,14 @@ impl<'s> Scan<'s> {
         Ok(end)
     }
 
-    fn alternating_line<const LOSSLESS: bool>(&mut self, components: &mut [Lines]) -> CodecResult {
+    fn alternating_line<const USUAL: bool>(&mut self, components: &mut [Lines]) -> CodecResult {
         let width = components.first().map_or(0, |lines| lines.samples().len());
         let mut bits = self.bits;
         let mut at = 1;
         while at <= width {
             let mut contexts = [0; MAX_TOGETHER];
             for (context, lines) in contexts.iter_mut().zip(&*components) {
-                *context = lines.context(at, &self.parameters);
+                *context = lines.context(at, &self.gradients);
             }
             if contexts == [0; MAX_TOGETHER] {
                 self.bits = bits;
@@ -103,33 +107,13 @@ impl<'s> Scan<'s> {
             }
             for (lines, context) in components.iter_mut().zip(contexts) {
                 let around = lines.around(at);
-                lines.current[at] = self.sample::<LOSSLESS>(&mut bits, context, around)?;
+                let Self { parameters, contexts, .. } = &mut *self;
+                lines.current[at] = sample::<USUAL>(&mut bits, contexts, parameters, context, around)?;
             }
             at += 1;
         }
         self.bits = bits;
         Ok(())
-    }
-
-    /// Decodes a sample that is not part of a run. The sign of `context` is the sign of the first gradient that is not
-    /// flat.
-    #[inline]
-    fn sample<const LOSSLESS: bool>(
-        &mut self,
-        bits: &mut Bits<'s>,
-        context: i32,
-        around: Around,
-    ) -> CodecResult<i32> {
-        let sign = context >> 31;
-        let parameters = &self.parameters;
-        let context = &mut self.contexts[context.unsigned_abs() as usize];
-        let correction = (context.correction ^ sign) - sign;
-        let prediction = (around.median() + correction).min(parameters.largest).max(0);
-        let code_bits = context.code_bits();
-        let mapped = code(bits, code_bits, parameters.limit, parameters)?;
-        let error = context.error::<LOSSLESS>(mapped, code_bits);
-        context.update::<LOSSLESS>(error, parameters);
-        Ok(reconstructed::<LOSSLESS>(prediction, (error ^ sign) - sign, parameters))
     }
 
     /// Decodes a run and, unless the run reaches the end of the line, the samples that follow it. Returns the position
@@ -207,8 +191,29 @@ impl<'s> Scan<'s> {
     }
 }
 
+/// Decodes a sample that is not part of a run. The sign of `context` is the sign of the first gradient that is not
+/// flat. `USUAL` is [`Parameters::is_usual`].
+// A call would hold the bits in memory instead of registers.
+#[inline(always)]
+fn sample<const USUAL: bool>(
+    bits: &mut Bits<'_>,
+    contexts: &mut [Context],
+    parameters: &Parameters,
+    context: i32,
+    around: Around,
+) -> CodecResult<i32> {
+    let sign = context >> 31;
+    let context = &mut contexts[context.unsigned_abs() as usize];
+    let correction = (i32::from(context.correction) ^ sign) - sign;
+    let prediction = (around.median() + correction).min(parameters.largest).max(0);
+    let mapped = code(bits, context.code_bits, parameters.limit, parameters)?;
+    let error = context.error::<USUAL>(mapped, parameters);
+    context.update::<USUAL>(error, parameters);
+    Ok(reconstructed::<USUAL>(prediction, (error ^ sign) - sign, parameters))
+}
+
 /// Reads a number in the Golomb code with parameter `code_bits`. The code of a number has at most `limit` bits.
-#[inline]
+#[inline(always)]
 fn code(bits: &mut Bits<'_>, code_bits: u32, limit: u32, parameters: &Parameters) -> CodecResult<i32> {
     let escape = limit.saturating_sub(parameters.error_bits + 1);
     let number = match bits.short_code(code_bits, escape) {
@@ -240,13 +245,10 @@ fn too_large() -> CodecError {
 
 /// Adds an error to a prediction, modulo the number of errors.
 #[inline]
-fn reconstructed<const LOSSLESS: bool>(prediction: i32, error: i32, parameters: &Parameters) -> i32 {
+fn reconstructed<const USUAL: bool>(prediction: i32, error: i32, parameters: &Parameters) -> i32 {
     let Parameters { near, range, largest, .. } = *parameters;
-    if LOSSLESS {
-        let sample = prediction + error;
-        let below = range & (sample >> 31);
-        let past = range & ((largest - sample) >> 31);
-        return (sample + below - past).min(largest).max(0);
+    if USUAL {
+        return (prediction + error) & largest;
     }
     let step = 2 * near + 1;
     let sample = prediction + error * step;

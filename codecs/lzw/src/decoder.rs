@@ -1,30 +1,16 @@
 //! Decoding a stream of LZW codes.
-//!
-//! A code below 256 is a byte. Code 256 empties the table, and code 257 ends the stream. The others are strings of the
-//! table: each time a code is decoded, the table gets its string, extended by the byte that follows it.
 
 use zarr_spec::{CodecError, CodecResult, Output};
 
-/// The code that empties the table.
-const CLEAR: usize = 256;
-
-/// The code that ends the stream.
-const END: usize = 257;
-
-/// The first code of the table.
-const FIRST: usize = 258;
-
-/// The number of bits of a code after the table was emptied, and the maximum.
-const MIN_BITS: u32 = 9;
-const MAX_BITS: u32 = 12;
-
-/// The number of codes.
-const CODES: usize = 1 << MAX_BITS;
+use crate::codes::{CLEAR, CODES, END, FIRST, MAX_BITS, MIN_BITS};
 
 /// The least growth of the output, in bytes.
 const STEP: usize = 1 << 16;
 
-/// Number of bytes that are copied together.
+/// The number of bytes of a string that the table contains. The others are copied from the decoded bytes.
+const HEAD: usize = 8;
+
+/// The number of bytes that are copied together.
 const GROUP: usize = 16;
 
 /// Appends the bytes of `stream`. Bytes after the end code are ignored: writers of TIFF files may pad the stream.
@@ -32,7 +18,7 @@ pub(crate) fn decode(stream: &[u8], decoded: &mut Output<'_>) -> CodecResult {
     let limit = decoded.remaining();
     let mut decoder = Decoder::new(stream);
     let mut needed = limit.min(STEP);
-    // The written bytes are counted at the end, because later strings are copied from them.
+    // The bytes are counted as written at the end, because later strings are copied from them.
     loop {
         let memory = decoded.spare(needed)?;
         match decoder.decode(memory)? {
@@ -44,65 +30,101 @@ pub(crate) fn decode(stream: &[u8], decoded: &mut Output<'_>) -> CodecResult {
     Ok(())
 }
 
-/// The table, and the position in the stream and in the decoded bytes.
+/// The string of a code.
+#[derive(Debug, Clone, Copy, Default)]
+struct Text {
+    /// The first bytes; the first one is the least significant.
+    head: u64,
+    /// The position in the bytes that were decoded since the table was emptied. They are less than 4 GiB, because the
+    /// table becomes full.
+    start: u32,
+    size: u32,
+}
+
+impl Text {
+    fn of_byte(byte: u8) -> Self {
+        Self { head: byte.into(), start: 0, size: 1 }
+    }
+
+    fn first(self) -> u8 {
+        self.head.to_le_bytes()[0]
+    }
+
+    /// Returns the string followed by `byte`.
+    fn followed_by(self, byte: u8) -> Self {
+        let head = self.head | u64::from(byte).checked_shl(8 * self.size).unwrap_or(0);
+        Self { head, size: self.size + 1, ..self }
+    }
+}
+
+/// The position in the stream and in the decoded bytes, and the table.
 struct Decoder<'s> {
     codes: Codes<'s>,
-    /// Where the string of each code begins in the decoded bytes. It ends one byte after the start of the next string.
-    starts: Box<[usize; CODES + 1]>,
-    /// The next code that the table gets.
-    next: usize,
-    /// The number of bits of a code.
-    bits: u32,
+    texts: Box<[Text; CODES as usize]>,
+    /// The next code of the table. It gets its string when the code after `previous` is known.
+    next: u32,
+    /// The string of the previous code; `None` after the table was emptied.
+    previous: Option<Text>,
+    /// The position in the decoded bytes at which the table was emptied.
+    emptied: usize,
     /// The number of decoded bytes.
     written: usize,
 }
 
 impl<'s> Decoder<'s> {
     fn new(stream: &'s [u8]) -> Self {
-        let starts = Box::new([0; CODES + 1]);
-        Self { codes: Codes::new(stream), starts, next: FIRST, bits: MIN_BITS, written: 0 }
+        let mut texts = Box::new([Text::default(); CODES as usize]);
+        for (text, byte) in texts.iter_mut().zip(0..=u8::MAX) {
+            *text = Text::of_byte(byte);
+        }
+        Self { codes: Codes::new(stream), texts, next: FIRST, previous: None, emptied: 0, written: 0 }
     }
 
     /// Decodes codes to `memory`, which begins with the bytes that earlier calls decoded. Returns `None` at the end of
     /// the stream, and otherwise the size that `memory` needs for the next code.
     fn decode(&mut self, memory: &mut [u8]) -> CodecResult<Option<usize>> {
+        // A copy, so that the bits are in registers.
+        let mut codes = self.codes;
+        let mut previous = self.previous;
         loop {
-            let code = self.codes.next(self.bits)?;
-            let start = self.written;
-            let size = match code {
-                END => return Ok(None),
-                CLEAR => {
-                    (self.next, self.bits) = (FIRST, MIN_BITS);
+            let code = codes.next()?;
+            let text = match (code, previous) {
+                (END, _) => return Ok(None),
+                (CLEAR, _) => {
+                    codes.bits = MIN_BITS;
+                    (self.next, self.emptied) = (FIRST, self.written);
+                    previous = None;
                     continue;
                 }
-                0..CLEAR => 1,
-                _ if code < self.next => self.starts[code + 1] - self.starts[code] + 1,
+                (code, _) if code < self.next => self.texts[code as usize],
+                (code, Some(previous)) if code == self.next => previous.followed_by(previous.first()),
                 _ => return Err(CodecError::corrupt(format!("code {code} is not in the table"))),
             };
-            let end = start + size;
+            let start = self.written;
+            let end = start + text.size as usize;
             if end > memory.len() {
-                self.codes.put_back(self.bits);
+                codes.put_back();
+                (self.codes, self.previous) = (codes, previous);
                 return Ok(Some(end));
             }
-            match u8::try_from(code) {
-                Ok(byte) => memory[start] = byte,
-                Err(_) => repeat(memory, self.starts[code], start, size),
+            if text.size as usize > HEAD {
+                repeat(memory, self.emptied + text.start as usize, start, text.size as usize);
+            } else if let Some(place) = memory[start..].first_chunk_mut() {
+                *place = text.head.to_le_bytes();
+            } else {
+                memory[start..end].copy_from_slice(&text.head.to_le_bytes()[..end - start]);
             }
+            if let (Some(previous), Some(place)) = (previous, self.texts.get_mut(self.next as usize)) {
+                *place = previous.followed_by(text.first());
+                self.next += 1;
+            }
+            // Codes get longer one code earlier than the table needs.
+            if self.next + 1 == 1 << codes.bits && codes.bits < MAX_BITS {
+                codes.bits += 1;
+            }
+            // Positions after the table has become full are not used.
+            previous = Some(Text { start: u32::try_from(start - self.emptied).unwrap_or(u32::MAX), ..text });
             self.written = end;
-            self.add(start, end);
-        }
-    }
-
-    /// Adds the string from `start` to `end`, extended by the byte that follows, unless the table is full.
-    fn add(&mut self, start: usize, end: usize) {
-        if self.next == CODES {
-            return;
-        }
-        self.starts[self.next] = start;
-        self.next += 1;
-        self.starts[self.next] = end;
-        if self.next == 1 << self.bits && self.bits < MAX_BITS {
-            self.bits += 1;
         }
     }
 }
@@ -120,8 +142,11 @@ fn repeat(memory: &mut [u8], source: usize, target: usize, size: usize) {
 }
 
 /// The codes of a stream, most significant bit first.
+#[derive(Clone, Copy)]
 struct Codes<'s> {
     bytes: &'s [u8],
+    /// The number of bits of a code.
+    bits: u32,
     /// The next `count` bits, in the least significant bits.
     cache: u64,
     count: u32,
@@ -129,12 +154,11 @@ struct Codes<'s> {
 
 impl<'s> Codes<'s> {
     fn new(bytes: &'s [u8]) -> Self {
-        Self { bytes, cache: 0, count: 0 }
+        Self { bytes, bits: MIN_BITS, cache: 0, count: 0 }
     }
 
-    /// Returns the next code, which has `bits` bits.
-    fn next(&mut self, bits: u32) -> CodecResult<usize> {
-        while self.count < bits {
+    fn next(&mut self) -> CodecResult<u32> {
+        while self.count < self.bits {
             if let Some((next, rest)) = self.bytes.split_first_chunk() {
                 self.cache = self.cache << 32 | u64::from(u32::from_be_bytes(*next));
                 self.count += 32;
@@ -147,13 +171,13 @@ impl<'s> Codes<'s> {
                 return Err(CodecError::corrupt("the stream ends without an end code"));
             }
         }
-        self.count -= bits;
-        let code = self.cache >> self.count & ((1 << bits) - 1);
-        Ok(usize::try_from(code).unwrap_or_default())
+        self.count -= self.bits;
+        let code = self.cache >> self.count & ((1 << self.bits) - 1);
+        Ok(u32::try_from(code).unwrap_or_default())
     }
 
-    /// Makes the last code, which has `bits` bits, the next one again.
-    fn put_back(&mut self, bits: u32) {
-        self.count += bits;
+    /// Makes the last code the next one again.
+    fn put_back(&mut self) {
+        self.count += self.bits;
     }
 }

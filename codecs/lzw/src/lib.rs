@@ -9,17 +9,15 @@
 //!
 //! Source: `Lzw` in imagecodecs; "LZW Compression" in TIFF 6.0.
 
+mod codes;
 mod decoder;
+mod encoder;
 
 use std::sync::Arc;
 
-use weezl::{BitOrder, LzwStatus, encode::Encoder};
 use zarr_plugin_kit::NoConfiguration;
-use zarr_plugin_kit::stream::{self, StreamProgress};
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
-use zarr_spec::{
-    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, Output, Representation,
-};
+use zarr_spec::{Codec, CodecPlugin, CodecResult, Creation, Example, Identifiers, Output, Representation};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -35,9 +33,6 @@ zarr_spec::register!(
 const EXAMPLES: &[Example] =
     &[Example::v3(r#"{"name": "imagecodecs_lzw"}"#), Example::v2(r#"{"id": "imagecodecs_lzw"}"#)];
 
-/// Number of bits of a literal.
-const LITERAL_BITS: u8 = 8;
-
 /// Compresses each chunk to one stream of LZW codes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lzw;
@@ -50,16 +45,7 @@ impl From<Lzw> for CodecEntry {
 
 impl BytesToBytesCodec for Lzw {
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
-        let mut encoder = Encoder::with_tiff_size_switch(BitOrder::Msb, LITERAL_BITS);
-        encoder.finish();
-        let [mut read, mut written] = [0; 2];
-        stream::encode(decoded, encoded, |decoded, room| {
-            let result = encoder.encode_bytes(decoded, room);
-            let is_end = matches!(result.status.map_err(CodecError::encode)?, LzwStatus::Done);
-            read += result.consumed_in as u64;
-            written += result.consumed_out as u64;
-            Ok(StreamProgress::new(read, written, is_end))
-        })
+        encoder::encode(decoded, encoded)
     }
 
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
