@@ -34,7 +34,7 @@ fn delays(victim: &str) -> impl Iterator<Item = Duration> {
 }
 
 /// Kills processes at random moments, while another process works. That one must complete its work: if it waited for a
-/// dead process, the test would not end.
+/// dead process, it would end with an error.
 fn with_kills(race: &Race, victim: &str, work: &str) {
     for (kill, delay) in (0..kills()).zip(delays(victim)) {
         let mut victims: Vec<_> = (0..2).map(|number| race.start(victim, racers() - 1 - number)).collect();

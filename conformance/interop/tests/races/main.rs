@@ -14,6 +14,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use zarr_kit::spec::Object;
 use zarr_kit::spec::store::Store;
@@ -190,6 +191,10 @@ fn context() -> Context {
 /// The line that a process prints when it can begin its work.
 const READY: &str = "ready";
 
+/// The time after which a process ends with an error. It is far more than any work takes, so such a process waits for
+/// another one that will not answer, and the test would not end.
+const LONGEST_WORK: Duration = Duration::from_secs(600);
+
 /// The work of one process, if another test started this one.
 #[test]
 fn writer() {
@@ -197,6 +202,11 @@ fn writer() {
     if std::env::var_os(WORK).is_none() {
         return;
     }
+    std::thread::spawn(|| {
+        std::thread::sleep(LONGEST_WORK);
+        eprintln!("the process still works after {} seconds", LONGEST_WORK.as_secs());
+        std::process::exit(1);
+    });
     let is_set = |name| std::env::var_os(name).is_some();
     let context = if is_set(LOADED) { stores::loaded_context() } else { context() };
     let context = if is_set(CARELESS) { context } else { context.with_required_conditions() };
