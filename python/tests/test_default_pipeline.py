@@ -197,7 +197,11 @@ def test_codecs_of_v3_work_in_the_default_pipeline(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", names.CODECS_V2)
-def test_codecs_of_v2_work_in_the_default_pipeline(tmp_path: Path, name: str) -> None:
+def test_codecs_of_v2_work_in_the_default_pipeline(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # In a program that uses imagecodecs, its classes have precedence.
+    monkeypatch.delitem(sys.modules, "imagecodecs.numcodecs", raising=False)
     check_examples(tmp_path, name, "v2", REFUSED_V2.get(name))
 
 
@@ -215,3 +219,35 @@ def test_data_types_work_in_the_default_pipeline(tmp_path: Path, name: str) -> N
     for pipeline in OTHERS:
         assert np.asarray(opened(tmp_path, pipeline)[...]).tobytes() == data.tobytes()
     assert zarr_kit.open_array(tmp_path, mode="r")[...].tobytes() == data.tobytes()
+
+
+PROGRAM_WITH_IMAGECODECS = """
+import sys
+import numpy as np
+import zarr
+
+# zarr-python imports the entry points, before the program imports imagecodecs.
+zarr.create_array(sys.argv[1] + "/first", shape=(1,), dtype="uint8")
+
+import imagecodecs.numcodecs
+import numcodecs
+
+imagecodecs.numcodecs.register_codecs(verbose=False)
+image = np.arange(48, dtype="uint16").reshape(6, 8)
+for name, configuration in [("jpegxl", {"lossless": True}), ("jpegls", {}), ("png", {}), ("lzw", {})]:
+    codec = numcodecs.get_codec({"id": f"imagecodecs_{name}", **configuration})
+    array = zarr.create_array(
+        f"{sys.argv[1]}/{name}", data=image, chunks=image.shape, zarr_format=2, filters=None, compressors=codec
+    )
+    assert np.array_equal(array[...], image)
+    print(type(codec).__module__, name)
+"""
+
+
+def test_the_classes_of_imagecodecs_have_precedence_in_a_program_that_imports_them(tmp_path: Path) -> None:
+    printed = subprocess.check_output([sys.executable, "-c", PROGRAM_WITH_IMAGECODECS, tmp_path], text=True)
+    names_of_codecs = ["jpegxl", "jpegls", "png", "lzw"]
+    assert printed.split() == [word for name in names_of_codecs for word in ("imagecodecs.numcodecs", name)]
+    for name in names_of_codecs:
+        image = np.arange(48, dtype="uint16").reshape(6, 8)
+        np.testing.assert_array_equal(zarr_kit.open_array(tmp_path / name, mode="r")[...], image)

@@ -1,5 +1,6 @@
 """Classes that zarr-python and numcodecs find by name. They import the engine when a codec is created or used."""
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,8 +35,10 @@ class EngineCodec(numcodecs.abc.Codec):  # type: ignore[misc]
         self.configuration = configuration
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> "EngineCodec":
-        return cls(**{name: value for name, value in config.items() if name != "id"})
+    def from_config(cls, config: Mapping[str, Any]) -> Any:
+        configuration = {name: value for name, value in config.items() if name != "id"}
+        of_imagecodecs = _class_of_imagecodecs(cls.codec_id)
+        return cls(**configuration) if of_imagecodecs is None else of_imagecodecs.from_config(configuration)
 
     def get_config(self) -> dict[str, Any]:
         return {"id": self.codec_id, **self.configuration}
@@ -64,6 +67,18 @@ class EngineCodec(numcodecs.abc.Codec):  # type: ignore[misc]
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.codec_id, self.configuration)
+
+
+def _class_of_imagecodecs(name: str) -> Any:
+    """Return the class of imagecodecs for a name, or None if it has none or the program does not use imagecodecs.
+
+    Its function ``register_codecs`` does not replace the classes of this package.
+    """
+    module = sys.modules.get("imagecodecs.numcodecs")
+    if module is None:
+        return None
+    classes = (found for found in vars(module).values() if isinstance(found, type))
+    return next((found for found in classes if getattr(found, "codec_id", None) == name), None)
 
 
 def _unpickled(name: str, configuration: dict[str, Any]) -> EngineCodec:

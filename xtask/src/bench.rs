@@ -67,7 +67,8 @@ pub(crate) struct Options {
     only: Vec<Program>,
     /// Also compare the Python package of this workspace, zarrista and xarray
     ///
-    /// Builds a wheel. With `--far`, also from a store that waits before each response.
+    /// Builds a wheel. Leaves out cases that differ from the others only in codecs. With `--far`, also from a store that
+    /// waits before each response.
     #[arg(long)]
     python: bool,
     /// Measure `peer-zarr-kit`, built from another commit, in the same rounds
@@ -122,8 +123,9 @@ impl Options {
             true => cases::copies(self.quick, self.gib),
             false => cases::all(self.quick, self.group()),
         };
-        let is_wanted = |case: &Case| {
-            self.patterns.is_empty() || self.patterns.iter().any(|pattern| case.name.contains(pattern))
+        let is_wanted = |case: &Case| match &*self.patterns {
+            [] => !self.python || case.is_for_packages(),
+            patterns => patterns.iter().any(|pattern| case.name.contains(pattern)),
         };
         cases.into_iter().filter(is_wanted).collect()
     }

@@ -94,6 +94,14 @@ impl Case {
         if self.operation == "chunks" { 1 } else { self.threads }
     }
 
+    /// Returns whether Python packages are compared in this case. The others differ from these cases only in codecs, data
+    /// types or the number of threads, which packages leave to their engines.
+    pub(crate) fn is_for_packages(&self) -> bool {
+        const DATASETS: [&str; 6] =
+            ["uncompressed", "zstd", "small-chunks", "strings", "arrays", "variables"];
+        self.is_far || (DATASETS.contains(&self.dataset.name) && self.threads <= 2)
+    }
+
     /// Returns whether the case writes.
     pub(crate) fn is_write(&self) -> bool {
         matches!(self.operation, "write" | "create")
