@@ -197,9 +197,7 @@ def test_codecs_of_v3_work_in_the_default_pipeline(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", names.CODECS_V2)
-def test_codecs_of_v2_work_in_the_default_pipeline(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_codecs_of_v2_work_in_the_default_pipeline(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # In a program that uses imagecodecs, its classes have precedence.
     monkeypatch.delitem(sys.modules, "imagecodecs.numcodecs", raising=False)
     check_examples(tmp_path, name, "v2", REFUSED_V2.get(name))

@@ -612,11 +612,11 @@ mod tests {
         };
         let ours = || track(Program::ZarrKit, &[3.0, 3.0, 3.0]);
         let floor = || track(Program::Floor, &[0.1, 0.1, 0.1]);
-        let slow = || track(Program::ZarrPython, &[7.0, 7.0, 7.0]);
-        let close = || track(Program::Zarrs, &[5.0, 5.0, 5.0]);
+        let slow = || track(Program::ZarrPython, &[4.6, 4.6, 4.6]);
+        let close = || track(Program::Zarrs, &[4.4, 4.4, 4.4]);
         assert_eq!(stopped(&mut [ours(), floor(), slow(), close()]), [false, false, true, false]);
         // Short runs cost nothing.
-        let short = track(Program::ZarrPython, &[1.0, 1.0, 1.0]);
+        let short = track(Program::ZarrPython, &[0.3, 0.3, 0.3]);
         assert_eq!(stopped(&mut [track(Program::ZarrKit, &[0.1, 0.1, 0.1]), short]), [false, false]);
     }
 
