@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 import zarr_kit
 import zarr_kit_plugins._names as names
+from zarr_kit_plugins._lazy import codec_for_numcodecs
 
 # numcodecs is not annotated.
 numcodecs: Any = import_module("numcodecs")
@@ -249,3 +250,13 @@ def test_the_classes_of_imagecodecs_have_precedence_in_a_program_that_imports_th
     for name in names_of_codecs:
         image = np.arange(48, dtype="uint16").reshape(6, 8)
         np.testing.assert_array_equal(zarr_kit.open_array(tmp_path / name, mode="r")[...], image)
+
+
+@pytest.mark.parametrize("largest", [1, 12, 255])
+def test_long_streams_of_lzw_are_exchanged_with_imagecodecs(largest: int) -> None:
+    """The table of strings becomes full many times. The two programs empty it at different codes."""
+    imagecodecs: Any = import_module("imagecodecs")
+    data = np.random.default_rng(largest).integers(0, largest, 200_000, dtype="u1", endpoint=True).tobytes()
+    ours = codec_for_numcodecs("imagecodecs_lzw")()
+    assert imagecodecs.lzw_decode(ours.encode(data)) == data
+    assert bytes(ours.decode(imagecodecs.lzw_encode(data))) == data

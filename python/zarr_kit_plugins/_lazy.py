@@ -70,9 +70,9 @@ class EngineCodec(numcodecs.abc.Codec):  # type: ignore[misc]
 
 
 def _class_of_imagecodecs(name: str) -> Any:
-    """Return the class of imagecodecs for a name, or None if it has none or the program does not use imagecodecs.
+    """Return the class of imagecodecs for a name, or None if there is none or the program has not imported imagecodecs.
 
-    Its function ``register_codecs`` does not replace the classes of this package.
+    ``imagecodecs.numcodecs.register_codecs`` leaves out names that are taken, so it does not replace our classes.
     """
     module = sys.modules.get("imagecodecs.numcodecs")
     if module is None:

@@ -191,8 +191,8 @@ fn context() -> Context {
 /// The line that a process prints when it can begin its work.
 const READY: &str = "ready";
 
-/// The time after which a process ends with an error. It is far more than any work takes, so such a process waits for
-/// another one that will not answer, and the test would not end.
+/// The time after which a process ends with an error, far more than any work takes: it waits for another process that
+/// will not answer. Without a limit, the test would not end.
 const LONGEST_WORK: Duration = Duration::from_secs(600);
 
 /// The work of one process, if another test started this one.
