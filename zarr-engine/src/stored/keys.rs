@@ -1,7 +1,6 @@
 //! The keys of chunks, and the locks of their values.
 
 use std::mem;
-use std::sync::MutexGuard;
 
 use zarr_spec::grid::{ChunkGrid, GridError, chunk_of_key, key_indices};
 use zarr_spec::{ArrayRepresentation, BoxError, Key};
@@ -9,7 +8,7 @@ use zarr_spec::{ArrayRepresentation, BoxError, Key};
 use super::{ScalarKey, StoredArray};
 use crate::copy::MAX_RANK;
 use crate::error::{ChunkKeyError, Error};
-use crate::locks::hash;
+use crate::locks::{ChunkGuard, hash};
 
 /// Capacity for the part of a chunk key that follows the prefix of its array, enough for most keys.
 const KEY_CAPACITY: usize = 48;
@@ -97,7 +96,7 @@ impl StoredArray {
         ChunkKeyError { path: self.path.clone(), key: key.to_string(), source }.into()
     }
 
-    pub(crate) fn lock(&self, index: &[u64]) -> MutexGuard<'_, ()> {
+    pub(crate) fn lock(&self, index: &[u64]) -> ChunkGuard<'_> {
         self.context().locks.lock(self.lock_hash(index))
     }
 

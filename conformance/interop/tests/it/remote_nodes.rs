@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use zarr_interop::{CountingStore, FarStore, key};
+use zarr_kit::metadata::v3::array_document;
 use zarr_kit::spec::Object;
 use zarr_kit::spec::store::{ReadHints, Store};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, OpenOptions, open_store};
@@ -269,4 +270,74 @@ fn many_arrays_of_v3_are_created_in_two_round_trips() {
         assert!(error.contains(reason), "{error}");
         assert_eq!(far.take().written, 0);
     }
+}
+
+#[test]
+fn the_first_arrays_of_v3_are_created_with_their_groups_in_one_batch() {
+    let context = Context::linked().unwrap();
+    let store = open_store(context.registry(), "memory:").unwrap();
+    let far = Arc::new(FarStore::new(store, DELAY, HINTS));
+    far.gather(IN_FLIGHT);
+    let hierarchy = Hierarchy::create(Arc::<FarStore>::clone(&far), &context, Format::V3).unwrap();
+    let array = ArrayBuilder::new([4], "uint8").chunks([2]);
+    let paths: Vec<_> = (2..IN_FLIGHT).map(|number| format!("/g/x{number}")).collect();
+    hierarchy.create_arrays(paths.iter().map(|path| (path.as_str(), &array))).unwrap();
+    let trips = far.take();
+    // The store is listed first. The root and the group are written together with the arrays.
+    assert_eq!((trips.batches, trips.alone, trips.writes), (vec![], 1, IN_FLIGHT));
+    assert_eq!(hierarchy.group("/g").unwrap().arrays().unwrap().len(), IN_FLIGHT - 2);
+}
+
+/// Creates two arrays in a new group while `meanwhile` creates a node at the path of that group. Returns the error of
+/// the first program and the hierarchy as the other one sees it.
+fn arrays_while_another_program_writes(
+    meanwhile: impl Fn(&Hierarchy) + Send + Sync + 'static,
+) -> (Option<String>, Hierarchy) {
+    let context = Context::linked().unwrap();
+    let store = open_store(context.registry(), "memory:").unwrap();
+    let other = Hierarchy::create(Arc::clone(&store), &context, Format::V3).unwrap();
+    other.create_group("", Object::new()).unwrap();
+    let far = Arc::new(FarStore::new(Arc::clone(&store), DELAY, HINTS));
+    let hierarchy = Hierarchy::open(Arc::<FarStore>::clone(&far), &Context::linked().unwrap()).unwrap();
+    let array = ArrayBuilder::new([4], "uint8").chunks([2]);
+    let was_called = AtomicBool::new(false);
+    far.spoil_set(move |_, key| {
+        if key.as_str() == "new/zarr.json" && !was_called.swap(true, Ordering::SeqCst) {
+            meanwhile(&other);
+        }
+        Ok(())
+    });
+    let created = hierarchy.create_arrays([("/new/a", &array), ("/new/b", &array)]);
+    (created.err().map(|error| error.to_string()), Hierarchy::open(store, &context).unwrap())
+}
+
+#[test]
+fn a_group_that_another_program_creates_meanwhile_is_kept() {
+    let titled = || Object::from([("title", "other")]);
+    let (error, found) = arrays_while_another_program_writes(move |other| {
+        drop(other.create_group("/new", titled()).unwrap());
+    });
+    assert_eq!(error, None);
+    let group = found.group("/new").unwrap();
+    assert_eq!((group.attributes(), group.arrays().unwrap().len()), (&titled(), 2));
+
+    // Consolidated metadata of that group get the new arrays.
+    let (error, found) = arrays_while_another_program_writes(|other| {
+        other.create_group("/new", Object::new()).unwrap();
+        other.consolidate("/new").unwrap();
+    });
+    assert_eq!(error, None);
+    let metadata = found.group("/new").unwrap().metadata().consolidated.clone().unwrap();
+    assert!(["a", "b"].iter().all(|path| metadata.get(path).is_some()), "{metadata:?}");
+
+    // Another program that does not look for nodes below the array.
+    let (error, found) = arrays_while_another_program_writes(|other| {
+        let array = ArrayBuilder::new([9], "uint16").chunks([3]);
+        let metadata = array.metadata(Format::V3, other.context().registry()).unwrap();
+        let document = array_document(&metadata).unwrap().to_string();
+        other.store().set(&key("new/zarr.json"), document.as_bytes().into()).unwrap();
+    });
+    let error = error.unwrap();
+    assert!(error.contains("cannot create /new/a: /new is an array"), "{error}");
+    assert_eq!(found.array("/new").unwrap().shape(), [9]);
 }

@@ -74,9 +74,9 @@ impl V3 {
         changes: &[Change<'_>],
     ) -> Result<(), Error> {
         match self.write_copies(access, copies) {
-            Err(Error::Conflict(_)) => access.until_stored(|| self.write_new_copies(access, changes))?,
+            Err(Error::Conflict(_)) => self.refresh_as_stored(access, changes)?,
             Ok(()) if copies.is_empty() && self.has_new_copies(access, changes)? => {
-                access.until_stored(|| self.write_new_copies(access, changes))?;
+                self.refresh_as_stored(access, changes)?;
             }
             written => written?,
         }
@@ -111,6 +111,11 @@ impl V3 {
             self.snapshot.put(group, || without_copies(document));
         }
         Ok(())
+    }
+
+    /// Writes all consolidated metadata that should have copies of changed documents, as the documents are stored now.
+    pub(super) fn refresh_as_stored(&self, access: &Access, changes: &[Change<'_>]) -> Result<(), Error> {
+        access.until_stored(|| self.write_new_copies(access, changes))
     }
 
     /// Copies changed documents as they are stored now, because other programs may have changed them since.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use zarr_metadata::v3::{array_document, group_document, node_key, prefix};
 use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
@@ -15,8 +16,10 @@ use super::listing::kind_of;
 use crate::error::Error;
 use crate::flight;
 use crate::hierarchy::access::Access;
+use crate::hierarchy::entry::EntryKind;
 use crate::hierarchy::known_groups::{Above, State};
 use crate::hierarchy::leftovers;
+use crate::hierarchy::listing::is_below;
 use crate::hierarchy::new_arrays::{groups_above, refuse_below_arrays, refuse_duplicates};
 use crate::hierarchy::rules::{FormatRules, NewMetadata, NewNode, below_an_array, exists_already};
 
@@ -129,7 +132,7 @@ impl V3 {
         self.write_new(access, above, &new, erase).map(drop)
     }
 
-    /// Writes the missing groups in `above`, then the new nodes, then consolidated metadata. Calls `erase_leftovers`
+    /// Writes the missing groups in `above`, the new nodes, and then consolidated metadata. Calls `erase_leftovers`
     /// before it writes anything, and holds the locks that it returns. Returns whether there are consolidated metadata.
     fn write_new(
         &self,
@@ -147,17 +150,11 @@ impl V3 {
             groups.iter().chain(new).map(|(path, encoded)| (*path, Some(&encoded.document))).collect();
         let copies = copies_of(above.into_iter(), &changes)?;
         let _locks = erase_leftovers()?;
-        // For one node, the groups above it are written one after another, from the top down.
-        let concurrency = if new.len() > 1 { access.store.read_hints().max_concurrency } else { 1 };
-        flight::each(groups.len(), concurrency, |number| {
-            let (path, encoded) = &groups[number];
-            access.create(&node_key(path)?, &encoded.text)
-        })?;
-        flight::each(new.len(), concurrency, |number| {
-            let (path, encoded) = &new[number];
-            create_document(access, path, encoded)
-        })?;
+        let was_created_meanwhile = create_documents(access, &groups, new)?;
         self.refresh(access, &copies, &changes)?;
+        if was_created_meanwhile {
+            self.refresh_as_stored(access, &changes)?;
+        }
         Ok(!copies.is_empty())
     }
 
@@ -254,6 +251,54 @@ fn refuse_existing_node(
         Some(document) => Err(exists_already(path, kind_of(&document))),
         None => Ok(()),
     }
+}
+
+/// Writes the documents of missing groups, then those of new nodes below them. Returns whether another program has
+/// created one of the groups meanwhile.
+///
+/// The documents of many nodes are written in one batch with those of the groups, which saves a round trip.
+fn create_documents(
+    access: &Access,
+    groups: &[(&NodePath, Arc<Encoded>)],
+    new: &[(&NodePath, Arc<Encoded>)],
+) -> Result<bool, Error> {
+    if let [(path, encoded)] = new {
+        groups.iter().try_for_each(|(group, encoded)| access.create(&node_key(group)?, &encoded.text))?;
+        return create_document(access, path, encoded).map(|()| false);
+    }
+    let was_created_meanwhile = AtomicBool::new(false);
+    let concurrency = access.store.read_hints().max_concurrency;
+    flight::each(groups.len() + new.len(), concurrency, |number| match groups.get(number) {
+        Some((group, encoded)) => match access.create(&node_key(group)?, &encoded.text) {
+            // The change cannot be repeated from the start, because documents of new nodes may be stored already.
+            Err(Error::Conflict(key)) => {
+                was_created_meanwhile.store(true, Ordering::Relaxed);
+                refuse_array(access, group, new, key)
+            }
+            created => created,
+        },
+        None => {
+            let (path, encoded) = &new[number - groups.len()];
+            create_document(access, path, encoded)
+        }
+    })?;
+    Ok(was_created_meanwhile.into_inner())
+}
+
+/// Returns an error unless the node that another program has created at `path` is a group.
+fn refuse_array(
+    access: &Access,
+    path: &NodePath,
+    new: &[(&NodePath, Arc<Encoded>)],
+    key: Key,
+) -> Result<(), Error> {
+    let document = stored(access, path)?.ok_or(Error::Conflict(key))?;
+    if kind_of(&document) != EntryKind::Array {
+        return Ok(());
+    }
+    let below = new.iter().find(|(new, _)| is_below(new, path));
+    Err(below
+        .map_or_else(|| exists_already(path, EntryKind::Array), |(below, _)| below_an_array(below, path)))
 }
 
 /// Writes the document of a new node.
