@@ -146,7 +146,14 @@ fn range_of(archive: &StoredArchive, wanted: &Wanted<'_>) -> Option<(Request, u6
         return None;
     }
     let start = needed.start;
-    archive.request(needed).ok().map(|(request, size)| (request, start, size))
+    let (request, size) = archive.request(needed).ok()?;
+    // The caller computed its budget from the sizes that it expects. With the exact sizes, which may be larger, some of
+    // its requests would wait for others.
+    let expected = match wanted.request.expected_size {
+        0 => size,
+        expected => expected.min(size),
+    };
+    Some((request.with_expected_size(expected), start, size))
 }
 
 /// Reads local headers in one batch. Failures are reported when the values are read.

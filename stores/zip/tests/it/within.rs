@@ -1,7 +1,8 @@
 //! Archives in other stores: the number of requests, nesting, and replaced archives.
 
-use std::sync::Arc;
+use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use zarr_conformance::stores::MinimalStore;
 use zarr_spec::store::{
@@ -12,22 +13,27 @@ use zarr_store_zip::ZipStore;
 
 use super::{Entry, archive, deflated, stored};
 
-/// A store that counts the requests for values and the requests in batches.
+/// A store that counts requests for single values and batches, and notes the expected sizes of requests in batches.
 #[derive(Debug)]
-struct Counting(MinimalStore, AtomicUsize);
+struct Counting {
+    store: MinimalStore,
+    count: AtomicUsize,
+    expected: Mutex<Vec<usize>>,
+}
 
 zarr_spec::delegate_store! {
     impl Store for Counting {
-        forward(self.0): describe, size, cache, write, remove, list;
+        forward(self.store): describe, size, cache, write, remove, list;
 
         fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> Result<Option<GetResult>, StoreError> {
-            self.1.fetch_add(1, Ordering::Relaxed);
-            self.0.get(key, options, to)
+            self.count.fetch_add(1, Ordering::Relaxed);
+            self.store.get(key, options, to)
         }
 
         fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
-            self.1.fetch_add(1, Ordering::Relaxed);
-            self.0.get_many(requests, budget)
+            self.count.fetch_add(1, Ordering::Relaxed);
+            self.expected.lock().unwrap().extend(requests.iter().map(|request| request.expected_size));
+            self.store.get_many(requests, budget)
         }
     }
 }
@@ -38,14 +44,14 @@ fn plain(entries: &[Entry]) -> Vec<u8> {
 
 /// Returns the store that contains an archive, and the archive.
 fn within(archive: &[u8]) -> (Arc<Counting>, ZipStore) {
-    let values = MinimalStore::with_values(Capabilities::ALL, &[("d/a.zip", archive)]);
-    let store = Arc::new(Counting(values, AtomicUsize::new(0)));
+    let store = MinimalStore::with_values(Capabilities::ALL, &[("d/a.zip", archive)]);
+    let store = Arc::new(Counting { store, count: AtomicUsize::new(0), expected: Mutex::default() });
     let zip = ZipStore::within(Arc::<Counting>::clone(&store), Key::new("d/a.zip").unwrap()).unwrap();
     (store, zip)
 }
 
 fn taken(store: &Counting) -> usize {
-    store.1.swap(0, Ordering::Relaxed)
+    store.count.swap(0, Ordering::Relaxed)
 }
 
 fn request(key: &str, range: ByteRange) -> Request {
@@ -88,6 +94,26 @@ fn archives_in_other_stores_are_read_with_few_requests() {
     let last = &large[699_995..];
     assert_eq!(bytes, [Some(last), Some(&b"56789"[..]), Some(last), None, Some(last)]);
     assert_eq!(taken(&store), 2, "a batch of headers and a batch of values");
+}
+
+#[test]
+fn requests_for_an_archive_keep_the_expected_size() {
+    let values: Vec<_> = (0..4_usize).map(|number| vec![7; 3000 + number]).collect();
+    let entries: Vec<_> =
+        values.iter().enumerate().map(|(number, value)| stored(number.to_string(), value)).collect();
+    let (store, zip) = within(&plain(&entries));
+    let whole = |key: &str, expected| request(key, ByteRange::Full).with_expected_size(expected);
+    // A caller that expects 2000 bytes has memory for 2000. It must not wait for a request because the archive knows
+    // that there are more.
+    let requests = vec![whole("0", 2000), whole("1", 100_000), whole("2", 0)];
+    let responses: Vec<_> = zip.get_many(requests, 1 << 20).collect();
+    assert!(
+        responses
+            .iter()
+            .all(|(number, found)| found.as_ref().unwrap().as_ref().unwrap().bytes == values[*number])
+    );
+    let header = 31;
+    assert_eq!(mem::take(&mut *store.expected.lock().unwrap()), [2000, 3001 + header, 3002 + header]);
 }
 
 #[test]
