@@ -56,8 +56,8 @@ impl Hierarchy {
     }
 
     /// Creates the arrays at the given paths. For v2 and v3 in a store that handles many concurrent requests, this
-    /// takes little longer than creating one array. Arrays of v3 in a local store are created by as many threads as
-    /// the context has, in any order.
+    /// takes little longer than creating one array. In v3, missing groups above them are created at the same time.
+    /// Arrays of v3 in a local store are created by as many threads as the context has, in any order.
     ///
     /// # Errors
     ///

@@ -289,7 +289,7 @@ fn the_first_arrays_of_v3_are_created_with_their_groups_in_one_batch() {
 }
 
 /// Creates two arrays in a new group while `meanwhile` creates a node at the path of that group. Returns the error of
-/// the first program and the hierarchy as the other one sees it.
+/// the first program and the stored hierarchy. If the arrays are created, the first program sees the stored group.
 fn arrays_while_another_program_writes(
     meanwhile: impl Fn(&Hierarchy) + Send + Sync + 'static,
 ) -> (Option<String>, Hierarchy) {
@@ -297,6 +297,7 @@ fn arrays_while_another_program_writes(
     let store = open_store(context.registry(), "memory:").unwrap();
     let other = Hierarchy::create(Arc::clone(&store), &context, Format::V3).unwrap();
     other.create_group("", Object::new()).unwrap();
+    other.consolidate("").unwrap();
     let far = Arc::new(FarStore::new(Arc::clone(&store), DELAY, HINTS));
     let hierarchy = Hierarchy::open(Arc::<FarStore>::clone(&far), &Context::linked().unwrap()).unwrap();
     let array = ArrayBuilder::new([4], "uint8").chunks([2]);
@@ -308,7 +309,13 @@ fn arrays_while_another_program_writes(
         Ok(())
     });
     let created = hierarchy.create_arrays([("/new/a", &array), ("/new/b", &array)]);
-    (created.err().map(|error| error.to_string()), Hierarchy::open(store, &context).unwrap())
+    let found = Hierarchy::open_with(store, &context, OpenOptions::new().consolidated(false)).unwrap();
+    if created.is_ok() {
+        assert!(hierarchy.is_consolidated());
+        let attributes = |hierarchy: &Hierarchy| hierarchy.group("/new").unwrap().attributes().clone();
+        assert_eq!(attributes(&hierarchy), attributes(&found));
+    }
+    (created.err().map(|error| error.to_string()), found)
 }
 
 #[test]

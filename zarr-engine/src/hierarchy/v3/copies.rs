@@ -74,9 +74,9 @@ impl V3 {
         changes: &[Change<'_>],
     ) -> Result<(), Error> {
         match self.write_copies(access, copies) {
-            Err(Error::Conflict(_)) => self.refresh_as_stored(access, changes)?,
+            Err(Error::Conflict(_)) => return self.refresh_as_stored(access, changes),
             Ok(()) if copies.is_empty() && self.has_new_copies(access, changes)? => {
-                self.refresh_as_stored(access, changes)?;
+                return self.refresh_as_stored(access, changes);
             }
             written => written?,
         }
@@ -132,7 +132,9 @@ impl V3 {
         let paths: Vec<NodePath> = changes.iter().map(|(path, _)| (*path).clone()).collect();
         let documents = stored_all(&access, &paths)?;
         let now: Vec<Change<'_>> = paths.iter().zip(documents.iter().map(Option::as_ref)).collect();
-        self.write_copies(&access, &copies_of(above.into_iter().zip(groups), &now)?)
+        self.write_copies(&access, &copies_of(above.into_iter().zip(groups), &now)?)?;
+        self.note_changes(&now);
+        Ok(())
     }
 
     pub(super) fn change_copies(
