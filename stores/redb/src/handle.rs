@@ -13,8 +13,9 @@ use redb::{
 };
 use zarr_spec::store::StoreError;
 
-/// The number of bytes of a database that are cached.
-const CACHE: usize = 64 << 20;
+/// The number of bytes of a database that are cached. A database of 100,000 chunks of 1 KiB is read in 0.6 of the time
+/// that it takes with 64 MiB, which is less than its size.
+const CACHE: usize = 256 << 20;
 
 /// A database file.
 #[derive(Debug)]
