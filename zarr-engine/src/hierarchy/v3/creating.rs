@@ -253,10 +253,11 @@ fn refuse_existing_node(
     }
 }
 
-/// Writes the documents of missing groups, then those of new nodes below them. Returns whether another program has
-/// created one of the groups meanwhile.
+/// Writes the documents of missing groups and of new nodes below them. Returns whether another program has created one
+/// of the groups meanwhile.
 ///
-/// The documents of many nodes are written in one batch with those of the groups, which saves a round trip.
+/// A single node is written last, after the groups from the top down. Many nodes are written in one batch with the
+/// groups, which saves a round trip.
 fn create_documents(
     access: &Access,
     groups: &[(&NodePath, Arc<Encoded>)],
