@@ -89,6 +89,7 @@ const FAULTS: &[(Fault, &[&str])] = &[
     ),
     (Fault::IgnoresVersions, &["store-replace-if-unchanged", "store-versions", "store-update-race"]),
     (Fault::ErasesAnyVersion, &["store-erase-if-unchanged"]),
+    (Fault::ComparesThenErases, &["store-erase-race"]),
     (Fault::VersionIsTheSize, &["store-versions"]),
     (Fault::OmitsVersions, &["store-replace-if-unchanged", "store-versions"]),
     (Fault::ComparesThenWrites, &["store-update-race", "store-whole-and-conditional-race"]),
@@ -117,6 +118,7 @@ enum Fault {
     IgnoresConditions,
     IgnoresVersions,
     ErasesAnyVersion,
+    ComparesThenErases,
     VersionIsTheSize,
     OmitsVersions,
     ComparesThenWrites,
@@ -284,6 +286,13 @@ impl Store for Faulty {
     fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
         match self.fault {
             Fault::ErasesAnyVersion => self.store.erase(key).map(|()| ConditionalWrite::Done(None)),
+            Fault::ComparesThenErases => {
+                if self.version(key)?.as_ref() != Some(version) {
+                    return Ok(ConditionalWrite::Conflict);
+                }
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                self.store.erase(key).map(|()| ConditionalWrite::Done(None))
+            }
             _ => self.store.erase_if(key, version),
         }
     }

@@ -1,6 +1,7 @@
 //! Rules about writes under a condition.
 
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -55,6 +56,15 @@ pub(super) const RULES: &[StoreRule] = &[
     ),
     (
         rule(
+            "store-erase-race",
+            Level::L2,
+            "Eight threads that change one value and erase it if it is unchanged lose no change.",
+        ),
+        Needs::ConditionalErasing,
+        threads_that_erase_one_value_lose_nothing,
+    ),
+    (
+        rule(
             "store-whole-and-conditional-race",
             Level::L2,
             "A value that is set without a condition is not replaced by a change of its predecessor.",
@@ -105,6 +115,11 @@ impl Trial {
                 same("version that a write returned, and its read", version, self.version(at)?)
             }
         }
+    }
+
+    fn erase_if(&self, at: &str, version: &Version) -> Result<ConditionalWrite, String> {
+        let erased = self.0.erase_if(&key(at)?, version);
+        erased.map_err(|error| format!("erasing `{at}` if unchanged: {error}"))
     }
 
     /// Changes a value until there is no conflict.
@@ -190,19 +205,15 @@ fn every_change_changes_the_version(trial: &Trial) -> Result<(), String> {
 }
 
 fn a_value_is_erased_only_if_its_version_is_current(trial: &Trial) -> Result<(), String> {
-    let erase_if = |version: &Version| {
-        let erased = trial.0.erase_if(&key("d/k")?, version);
-        erased.map_err(|error| format!("erasing `d/k` if unchanged: {error}"))
-    };
     trial.set("d/k", b"one")?;
     let one = trial.version("d/k")?;
     trial.set("d/k", b"two")?;
-    same("erasing an older version", erase_if(&one)?, ConditionalWrite::Conflict)?;
+    same("erasing an older version", trial.erase_if("d/k", &one)?, ConditionalWrite::Conflict)?;
     trial.has("d/k", b"two")?;
     let two = trial.version("d/k")?;
-    same("a conflict about the current version", erase_if(&two)?.is_conflict(), false)?;
+    same("a conflict about the current version", trial.erase_if("d/k", &two)?.is_conflict(), false)?;
     trial.lacks("d/k")?;
-    same("erasing a missing value", erase_if(&two)?, ConditionalWrite::Conflict)?;
+    same("erasing a missing value", trial.erase_if("d/k", &two)?, ConditionalWrite::Conflict)?;
     trial.writes("d/k", b"three", &Condition::Missing)?;
     trial.has("d/k", b"three")
 }
@@ -257,6 +268,29 @@ fn threads_that_change_one_value_lose_nothing(trial: &Trial) -> Result<(), Strin
     value.sort_unstable();
     let expected: Vec<u8> = (0..THREADS).flat_map(|thread| [thread; 20]).collect();
     same("changes that are left", value, expected)
+}
+
+/// Each thread appends to the value, and then erases what it reads. The bytes that were erased and those that are left
+/// are all changes.
+fn threads_that_erase_one_value_lose_nothing(trial: &Trial) -> Result<(), String> {
+    let erased = Mutex::new(Vec::new());
+    on_threads(trial, |trial, thread| {
+        for _ in 0..20 {
+            trial.update("d/k", |value| value.push(thread))?;
+            let (Some(bytes), Condition::Unchanged(version)) = trial.get_for_update("d/k")? else {
+                continue;
+            };
+            if !trial.erase_if("d/k", &version)?.is_conflict() {
+                erased.lock().unwrap_or_else(PoisonError::into_inner).extend(bytes);
+            }
+        }
+        Ok(())
+    })?;
+    let mut value = erased.into_inner().unwrap_or_else(PoisonError::into_inner);
+    value.extend(trial.get("d/k")?.unwrap_or_default());
+    value.sort_unstable();
+    let expected: Vec<u8> = (0..THREADS).flat_map(|thread| [thread; 20]).collect();
+    same("changes that are erased or left", value, expected)
 }
 
 /// Checks that conditional writes do not restore an old value. One thread sets the whole value and counts these calls
