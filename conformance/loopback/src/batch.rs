@@ -32,7 +32,7 @@ impl Bucket {
                     answer.push_str(&format!("<Deleted><Key>{name}</Key></Deleted>"));
                     continue;
                 }
-                Err(Refusal::Missing) => "NoSuchKey",
+                Err(Refusal::Missing | Refusal::WithoutGeneration) => "NoSuchKey",
                 Err(Refusal::Changed) => "PreconditionFailed",
             };
             answer.push_str(&format!(

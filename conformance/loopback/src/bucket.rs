@@ -112,7 +112,12 @@ impl Bucket {
             },
             "DELETE" => {
                 let removed = self.objects.remove(key, &self.conditions(request))?;
-                Ok(removed.map_or_else(|refusal| refused(refusal, key), |()| xml::empty(204)))
+                Ok(match removed {
+                    Ok(()) => xml::empty(204),
+                    // Google Cloud Storage answers 412 to a write of a missing object, and 404 to a deletion.
+                    Err(Refusal::WithoutGeneration) => no_such_key(key),
+                    Err(refusal) => refused(refusal, key),
+                })
             }
             _ => Ok(not_implemented(request)),
         }
@@ -145,7 +150,7 @@ impl Bucket {
 
     fn get(&self, key: &str, request: &Request) -> io::Result<Answer> {
         let Some((state, body)) = self.objects.open(key)? else {
-            return Ok(xml::error(404, "NoSuchKey", "there is no such key", key));
+            return Ok(no_such_key(key));
         };
         if request.header("if-match").is_some_and(|wanted| !matches(wanted, &state.tag)) {
             return Ok(xml::error(412, "PreconditionFailed", "the value has changed", key));
@@ -216,9 +221,15 @@ fn headers_of(state: &State) -> Vec<(&'static str, String)> {
 /// Returns the answer to a write or a deletion whose condition does not hold.
 pub(crate) fn refused(refusal: Refusal, key: &str) -> Answer {
     match refusal {
-        Refusal::Missing => xml::error(404, "NoSuchKey", "there is no such key", key),
-        Refusal::Changed => xml::error(412, "PreconditionFailed", "the value has changed", key),
+        Refusal::Missing => no_such_key(key),
+        Refusal::Changed | Refusal::WithoutGeneration => {
+            xml::error(412, "PreconditionFailed", "the value has changed", key)
+        }
     }
+}
+
+fn no_such_key(key: &str) -> Answer {
+    xml::error(404, "NoSuchKey", "there is no such key", key)
 }
 
 fn not_implemented(request: &Request) -> Answer {

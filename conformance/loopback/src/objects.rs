@@ -45,6 +45,8 @@ pub(crate) struct Conditions {
 pub(crate) enum Refusal {
     /// The object should have an ETag, but does not exist.
     Missing,
+    /// The object should have a generation, but does not exist.
+    WithoutGeneration,
     /// The object exists or has changed.
     Changed,
 }
@@ -58,10 +60,13 @@ impl Conditions {
             (Some(state), None, Some(known)) => matches(known, &state.tag),
             _ => false,
         };
-        // A missing object has generation 0.
-        let generation = state.map_or(0, |state| state.generation);
-        let is_changed = is_changed || self.generation.is_some_and(|wanted| wanted != generation);
-        if is_changed { Err(Refusal::Changed) } else { Ok(()) }
+        match (state, self.generation) {
+            _ if is_changed => Err(Refusal::Changed),
+            // A missing object has generation 0.
+            (None, Some(1..)) => Err(Refusal::WithoutGeneration),
+            (Some(state), Some(wanted)) if wanted != state.generation => Err(Refusal::Changed),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -98,6 +98,24 @@ fn generations_are_conditions_too() {
     }
 }
 
+/// "Delete object" in the reference of the XML API of Cloud Storage: 412 for another generation, 404 for a missing
+/// object.
+#[test]
+fn deletions_compare_generations() {
+    let (_folder, servers) = servers();
+    for server in &servers {
+        let mut client = Client::new(server);
+        let old = client.ask("PUT", "/bench/k", &[], b"a").header("x-goog-generation").to_owned();
+        let now = client.ask("PUT", "/bench/k", &[], b"b").header("x-goog-generation").to_owned();
+        let mut delete = |generation: &str| {
+            let condition = format!("x-goog-if-generation-match: {generation}");
+            client.ask("DELETE", "/bench/k", &[&condition], b"").status
+        };
+        assert_eq!([delete(&old), delete("0"), delete(&now), delete(&now)], [412, 412, 204, 404]);
+        assert_eq!(client.get("/bench/k").status, 404);
+    }
+}
+
 /// All threads increment one number, each equally often. A thread repeats a write whose condition does not hold.
 #[test]
 fn conditions_are_checked_and_applied_in_one_step() {
