@@ -50,7 +50,7 @@ const DOCUMENT: u64 = 64 << 20;
 pub(crate) const NOT_IMPLEMENTED: u16 = 501;
 
 /// Creates the HTTP clients for the stores of `object_store`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Connector {
     limits: TimeLimits,
     redirects: Redirects,

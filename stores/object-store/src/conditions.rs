@@ -136,7 +136,7 @@ impl Shared {
         // The writes run at the same time, because each takes a round trip. One of the two writes that create a key is
         // refused.
         let (update, first, second) = join3(
-            put(&missing, self.versions.unmet()),
+            put(&missing, PutMode::Update(self.versions.unmet())),
             put(&created, PutMode::Create),
             put(&created, PutMode::Create),
         )
@@ -175,7 +175,7 @@ fn is_refused(error: &Error) -> bool {
 }
 
 /// Returns whether S3 did not compare the condition, because another request was changing the object.
-fn is_busy(error: &Error) -> bool {
+pub(crate) fn is_busy(error: &Error) -> bool {
     has_code(error, "ConditionalRequestConflict")
 }
 

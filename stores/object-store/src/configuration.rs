@@ -1,77 +1,33 @@
 //! Opening stores from URLs and descriptions. Credentials come from the environment, or from the program.
 
+mod az;
+mod azure_account;
+mod gs;
+mod s3;
+
 use std::env;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, Checksum};
-use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::client::HttpConnector;
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
-use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig, StaticCredentialProvider};
+use object_store::{ClientConfigKey, ObjectStore, RetryConfig};
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 use zarr_spec::store::{Capabilities, DescribedStore, Store, StoreConfiguration, StoreError, StoreResult};
 use zarr_spec::{Invalid, json, typetag};
 
 use crate::client::{Connector, Redirects, WINDOW, policy};
-use crate::credentials::{ForAzure, ForGoogle, ForS3, Provided};
-use crate::deletions::Deletions;
-use crate::place::{BucketUrl, StoreLocation, bucket_url, http_url};
-use crate::profile::Profile;
+use crate::deletions::{Authorization, Deletions};
+use crate::place::{BucketUrl, StoreLocation, http_url};
 use crate::versions::Versions;
 use crate::{RemoteStore, Shared, WRITEABLE, conditions};
 
+pub(crate) use az::AzConfiguration;
+pub(crate) use gs::GsConfiguration;
+pub(crate) use s3::S3Configuration;
+
 type Opened = StoreResult<Arc<dyn Store>>;
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct S3Configuration {
-    url: String,
-    #[serde(default)]
-    anonymous: bool,
-    #[serde(default)]
-    redirects: Redirects,
-    #[serde(rename = "retry-seconds")]
-    retry_seconds: Option<u32>,
-    hedge: Option<bool>,
-    region: Option<String>,
-    endpoint: Option<String>,
-    profile: Option<String>,
-    #[serde(default, rename = "requester-pays")]
-    requester_pays: bool,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct GsConfiguration {
-    url: String,
-    #[serde(default)]
-    anonymous: bool,
-    #[serde(default)]
-    redirects: Redirects,
-    #[serde(rename = "retry-seconds")]
-    retry_seconds: Option<u32>,
-    hedge: Option<bool>,
-    endpoint: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AzConfiguration {
-    url: String,
-    #[serde(default)]
-    anonymous: bool,
-    #[serde(default)]
-    redirects: Redirects,
-    #[serde(rename = "retry-seconds")]
-    retry_seconds: Option<u32>,
-    hedge: Option<bool>,
-    account: Option<String>,
-    endpoint: Option<String>,
-}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -82,191 +38,6 @@ pub(crate) struct HttpConfiguration {
     #[serde(rename = "retry-seconds")]
     retry_seconds: Option<u32>,
     hedge: Option<bool>,
-}
-
-#[typetag::deserialize(name = "s3")]
-impl StoreConfiguration for S3Configuration {
-    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
-        self.open_with(None)
-    }
-}
-
-impl S3Configuration {
-    /// Opens the store with credentials of the program, if there are any.
-    pub(crate) fn open_with(&self, provided: Option<Provided>) -> Opened {
-        let at = named(bucket_url(&self.url, &["s3", "s3a"])?, &self.url)?;
-        let requests = Requests::new(self.redirects, self.retry_seconds, self.hedge);
-        let variable = |name: &str| env::var(name).ok();
-        let profile = Profile::read(self.profile.as_deref(), variable)?;
-        let mut builder = self.builder(&profile, provided.is_some())?.with_bucket_name(at.bucket);
-        if let Some(provided) = provided {
-            builder = builder.with_credentials(Arc::new(ForS3(provided)));
-        }
-        let value = |key| builder.get_config_value(&key);
-        let endpoint = value(AmazonS3ConfigKey::S3Endpoint).or_else(|| value(AmazonS3ConfigKey::Endpoint));
-        let allows_http = value(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
-        if let Some(Endpoint { is_plain: true, .. }) = Endpoint::new(endpoint.as_deref())?
-            && allows_http.is_none_or(|value| value != "true")
-        {
-            let reason = "the endpoint in the environment is not encrypted; AWS_ALLOW_HTTP=true allows it";
-            return Err(wrong(&self.url, reason));
-        }
-        let bundle = variable("AWS_CA_BUNDLE").or_else(|| profile.get("ca_bundle").map(str::to_owned));
-        let connector = || requests.connector().with_certificates(bundle.clone());
-        let builder = builder.with_retry(requests.policy()).with_http_connector(connector());
-        let location = format!("s3://{}/{}", at.bucket, at.prefix);
-        let service = Service::new(Versions::Tags, endpoint);
-        let applies = service.applies_conditions(&at, " deletions");
-        let built = builder.clone().build().and_then(|built| {
-            let deletions = deletions(builder, &built, &connector(), applies)?;
-            Ok((built, Service { deletions, ..service }))
-        });
-        let (built, service) = built.map_err(|error| wrong(&location, &error.to_string()))?;
-        opened(location, &at, Ok(built), &requests, service)
-    }
-
-    /// Returns a builder with the settings of the description, the environment and the profile, in this order. The
-    /// profile needs no credentials if the program has some.
-    fn builder(&self, profile: &Profile, is_provided: bool) -> StoreResult<AmazonS3Builder> {
-        let mut builder = AmazonS3Builder::from_env();
-        if self.anonymous {
-            builder = builder.with_skip_signature(true);
-        }
-        if let Some(region) = &self.region {
-            builder = builder.with_region(region);
-        }
-        if self.requester_pays {
-            builder = builder.with_request_payer(true);
-        }
-        if let Some(Endpoint { url, is_plain }) = Endpoint::new(self.endpoint.as_deref())? {
-            // The description's endpoint takes precedence over other endpoints, including one in the environment.
-            builder = builder.with_config(AmazonS3ConfigKey::S3Endpoint, url);
-            if is_plain {
-                builder = builder.with_allow_http(true);
-            }
-        }
-        let is_set = |key| builder.get_config_value(&key).is_some_and(|value| value == "true");
-        let is_anonymous = is_set(AmazonS3ConfigKey::SkipSignature);
-        builder = profile.apply(builder, is_anonymous || is_provided)?;
-        let has_checksum = builder.get_config_value(&AmazonS3ConfigKey::Checksum).is_some();
-        let calculation = env::var("AWS_REQUEST_CHECKSUM_CALCULATION").ok();
-        let calculation = calculation.as_deref().or_else(|| profile.get("request_checksum_calculation"));
-        // The signature of a request needs the SHA-256 of the body anyway, so this checksum takes no additional time.
-        if !has_checksum
-            && !is_anonymous
-            && !calculation.is_some_and(|when| when.eq_ignore_ascii_case("when_required"))
-        {
-            builder = builder.with_checksum_algorithm(Checksum::SHA256);
-        }
-        Ok(builder)
-    }
-}
-
-/// Returns the sender of conditional deletions in the bucket of `built`, which `builder` has built. The buckets of S3
-/// Express have other signatures.
-fn deletions(
-    builder: AmazonS3Builder,
-    built: &AmazonS3,
-    connector: &Connector,
-    applies: Arc<OnceCell<bool>>,
-) -> object_store::Result<Option<Deletions>> {
-    let is_set = |key| builder.get_config_value(&key).is_some_and(|value| value == "true");
-    if is_set(AmazonS3ConfigKey::S3Express) {
-        return Ok(None);
-    }
-    let allows_http = is_set(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
-    let client = connector.connect(&ClientOptions::new().with_allow_http(allows_http))?;
-    let is_anonymous = is_set(AmazonS3ConfigKey::SkipSignature);
-    let signer = match is_anonymous {
-        // The signature is removed from the URL.
-        true => {
-            let nobody = AwsCredential { key_id: String::new(), secret_key: String::new(), token: None };
-            builder.with_credentials(Arc::new(StaticCredentialProvider::new(nobody))).build()?
-        }
-        // A copy shares the credentials, and does not request them again.
-        false => built.clone(),
-    };
-    Ok(Some(Deletions { signer: Arc::new(signer), client, is_anonymous, applies }))
-}
-
-#[typetag::deserialize(name = "gs")]
-impl StoreConfiguration for GsConfiguration {
-    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
-        self.open_with(None)
-    }
-}
-
-impl GsConfiguration {
-    /// Opens the store with credentials of the program, if there are any.
-    pub(crate) fn open_with(&self, provided: Option<Provided>) -> Opened {
-        let at = named(bucket_url(&self.url, &["gs", "gcs"])?, &self.url)?;
-        let requests = Requests::new(self.redirects, self.retry_seconds, self.hedge);
-        let mut builder = GoogleCloudStorageBuilder::from_env()
-            .with_bucket_name(at.bucket)
-            .with_retry(requests.policy())
-            .with_http_connector(requests.connector());
-        if self.anonymous {
-            builder = builder.with_skip_signature(true);
-        }
-        if let Some(provided) = provided {
-            builder = builder.with_credentials(Arc::new(ForGoogle(provided)));
-        }
-        if let Some(Endpoint { url, is_plain }) = Endpoint::new(self.endpoint.as_deref())? {
-            let allow_http = GoogleConfigKey::Client(ClientConfigKey::AllowHttp);
-            builder = builder.with_base_url(url).with_config(allow_http, is_plain.to_string());
-        }
-        let endpoint = builder.get_config_value(&GoogleConfigKey::BaseUrl);
-        let _valid = Endpoint::new(endpoint.as_deref())?;
-        let location = format!("gs://{}/{}", at.bucket, at.prefix);
-        let service = Service::new(Versions::Generations, endpoint);
-        opened(location, &at, builder.build(), &requests, service)
-    }
-}
-
-#[typetag::deserialize(name = "az")]
-impl StoreConfiguration for AzConfiguration {
-    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
-        self.open_with(None)
-    }
-}
-
-impl AzConfiguration {
-    /// Opens the store with credentials of the program, if there are any.
-    pub(crate) fn open_with(&self, provided: Option<Provided>) -> Opened {
-        let at = bucket_url(&self.url, &["az", "azure", "abfs", "abfss"])?;
-        let requests = Requests::new(self.redirects, self.retry_seconds, self.hedge);
-        let mut builder = MicrosoftAzureBuilder::from_env()
-            .with_retry(requests.policy())
-            .with_http_connector(requests.connector());
-        builder = match at.bucket.contains('@') {
-            true => builder.with_url(format!("abfss://{}/", at.bucket)),
-            false => builder.with_container_name(at.bucket),
-        };
-        if self.anonymous {
-            builder = builder.with_skip_signature(true);
-        }
-        if let Some(account) = &self.account {
-            builder = builder.with_account(account);
-        }
-        if let Some(provided) = provided {
-            builder = builder.with_credentials(Arc::new(ForAzure(provided)));
-        }
-        if let Some(Endpoint { url, is_plain }) = Endpoint::new(self.endpoint.as_deref())? {
-            builder = builder.with_endpoint(url.to_owned()).with_allow_http(is_plain);
-        }
-        let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
-        let _valid = Endpoint::new(endpoint.as_deref())?;
-        if builder.get_config_value(&AzureConfigKey::AccountName).is_none() && !at.bucket.contains('@') {
-            let reason = "the account is missing: AZURE_STORAGE_ACCOUNT_NAME, `account`, or \
-                          `abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX`";
-            return Err(wrong(&self.url, reason));
-        }
-        let location = format!("{}://{}/{}", at.scheme, at.bucket, at.prefix);
-        let account = builder.get_config_value(&AzureConfigKey::AccountName);
-        let endpoint = [endpoint, account].into_iter().flatten().collect::<Vec<_>>().join(" ");
-        let service = Service::new(Versions::Tags, Some(endpoint));
-        opened(location, &at, builder.build(), &requests, service)
-    }
 }
 
 #[typetag::deserialize(name = "http")]
@@ -359,12 +130,11 @@ struct Service {
     versions: Versions,
     /// The endpoint and the account, as far as they are known; empty for the default.
     endpoint: String,
-    deletions: Option<Deletions>,
 }
 
 impl Service {
     fn new(versions: Versions, endpoint: Option<String>) -> Self {
-        Self { versions, endpoint: endpoint.unwrap_or_default(), deletions: None }
+        Self { versions, endpoint: endpoint.unwrap_or_default() }
     }
 
     /// Returns the cell that remembers whether the server applies conditions of a kind of request.
@@ -373,19 +143,40 @@ impl Service {
     }
 }
 
-fn opened<S: ObjectStore>(
+/// The clients of a bucket.
+struct Built {
+    store: Arc<dyn ObjectStore>,
+    deletions: Option<Deletions>,
+}
+
+impl Built {
+    /// `unsent` is a copy of `store` for [`Deletions::new`].
+    fn new(store: impl ObjectStore, unsent: impl ObjectStore, authorization: Authorization) -> Self {
+        Self { store: Arc::new(store), deletions: Some(Deletions::new(unsent, authorization)) }
+    }
+}
+
+fn opened(
     location: String,
     at: &BucketUrl<'_>,
-    built: object_store::Result<S>,
+    built: object_store::Result<Built>,
     requests: &Requests,
-    service: Service,
+    service: &Service,
 ) -> Opened {
-    let store = built.map_err(|error| wrong(&location, &error.to_string()))?;
-    let mut shared = Shared::new(Arc::new(store), StoreLocation::new(location, at.prefix)?, service.versions);
+    let Built { store, deletions } = built.map_err(|error| wrong(&location, &error.to_string()))?;
+    let mut shared = Shared::new(store, StoreLocation::new(location, at.prefix)?, service.versions);
     shared.window = requests.window;
     shared.applies_conditions = service.applies_conditions(at, "");
-    shared.deletions = service.deletions;
+    shared.deletions = deletions;
+    if let Some(deletions) = &mut shared.deletions {
+        deletions.applies = service.applies_conditions(at, " deletions");
+    }
     Ok(Arc::new(RemoteStore::at(shared, WRITEABLE)))
+}
+
+/// Returns whether the text of an option means true, like `object_store`.
+fn is_true(option: Option<String>) -> bool {
+    option.is_some_and(|text| matches!(&*text.to_ascii_lowercase(), "1" | "true" | "on" | "yes" | "y"))
 }
 
 fn wrong(url: &str, reason: &str) -> StoreError {

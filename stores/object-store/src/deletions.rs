@@ -1,51 +1,60 @@
-//! Conditional deletions, which S3 has and `object_store` does not offer.
+//! Conditional deletions, which S3, Google Cloud Storage and Azure have and `object_store` does not offer.
 //!
-//! S3 compares the header `If-Match` of a deletion with the ETag of the object, in one step with the deletion. The
-//! store sends such requests itself. `object_store` signs their URLs together with this header, so credentials, regions
-//! and endpoints are those of all other requests.
+//! S3 and Azure compare the header `If-Match` of a deletion with the ETag of the object, Google Cloud Storage the header
+//! `x-goog-if-generation-match` with its generation, in one step with the deletion. The store sends such requests
+//! itself. Their URLs are those of `object_store` ([`unsent`]), and so are credentials ([`authorization`]), regions and
+//! endpoints.
 //!
-//! The first conditional deletion in a bucket checks, with a temporary key, that the server refuses an ETag that does
-//! not match. Otherwise, or without the permission to delete, the bucket does not have conditional deletions.
+//! The first conditional deletion in a bucket checks, with a temporary key, that the server refuses a condition that
+//! does not hold. Otherwise, or without the permission to delete, the bucket does not have conditional deletions.
 //!
 //! A deletion whose answer is lost is repeated. If the object is missing then, it counts as deleted.
 //!
-//! Source: "How to perform conditional deletes" in the user guide of Amazon S3.
+//! Source: "How to perform conditional deletes" in the user guide of Amazon S3; "Delete object" in the reference of the
+//! XML API of Cloud Storage; "Specifying conditional headers for Blob service operations" in the REST reference of Azure
+//! Storage.
 
-use std::str::FromStr;
+mod authorization;
+mod unsent;
+
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::{StreamExt, stream};
-use object_store::client::{HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody};
+use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpRequestBody};
 use object_store::path::Path;
-use object_store::signer::{SignedUrlOptions, Signer};
-use object_store::{Error, ObjectStoreExt, PutMode, UpdateVersion};
+use object_store::{Error, ObjectStore, ObjectStoreExt, UpdateVersion};
 use reqwest::Method;
-use reqwest::header::{HeaderValue, IF_MATCH};
+use reqwest::header::{HeaderName, HeaderValue, IF_MATCH};
 use tokio::sync::OnceCell;
 use tokio::time::sleep;
-use zarr_spec::store::{Condition, ConditionalWrite, StoreError, StoreResult, Version};
+use zarr_spec::store::{ConditionalWrite, StoreError, StoreResult, Version};
 use zarr_spec::{BoxError, Key};
 
 use crate::Shared;
 use crate::client::{Seen, is_repeated};
-use crate::conditions::{pause, temporary_name};
+use crate::conditions::{is_busy, pause, temporary_name};
 use crate::failure::{failed, is_missing_bucket_error, is_missing_key};
-use crate::versions::UNMET_TAG;
 
-/// The time for which a URL is valid. The clock of this machine may be late by almost as much.
-const VALID: Duration = Duration::from_secs(3600);
+pub(crate) use authorization::Authorization;
+use unsent::Made;
+pub(crate) use unsent::Unsent;
 
 /// The statuses of a server that does not know conditional deletions, or does not permit deletions.
-const UNSUPPORTED: [u16; 4] = [400, 403, 405, 501];
+const UNSUPPORTED: [u16; 5] = [400, 401, 403, 405, 501];
+
+/// The condition of Google Cloud Storage.
+const IF_GENERATION_MATCH: HeaderName = HeaderName::from_static("x-goog-if-generation-match");
+
+/// The version of the protocol of Azure, which unauthorized requests need, too.
+const AZURE_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
 
 /// Sends conditional deletions to one bucket.
 #[derive(Debug)]
 pub(crate) struct Deletions {
-    pub(crate) signer: Arc<dyn Signer>,
-    pub(crate) client: HttpClient,
-    /// Whether requests are not signed.
-    pub(crate) is_anonymous: bool,
+    /// Makes requests without sending them.
+    unsent: Arc<dyn ObjectStore>,
+    authorization: Authorization,
     /// Whether the server applies the conditions of deletions, once that is known. All stores of a bucket share it.
     pub(crate) applies: Arc<OnceCell<bool>>,
 }
@@ -55,7 +64,7 @@ enum Deleted {
     Done,
     /// The object does not exist.
     Missing,
-    /// The object has another ETag.
+    /// The object has another ETag or generation, or does not exist.
     Refused,
     /// The server has not applied the request, which may be repeated.
     Busy(Error),
@@ -65,12 +74,17 @@ enum Deleted {
 }
 
 impl Deletions {
-    async fn send(&self, path: &Path, tag: &str, seen: &Seen) -> Deleted {
-        let request = match self.request(path, tag, seen).await {
-            Ok(request) => request,
+    /// `unsent` is a store of the same bucket whose connector is [`Unsent`], and which does not authorize requests.
+    pub(crate) fn new(unsent: impl ObjectStore, authorization: Authorization) -> Self {
+        Self { unsent: Arc::new(unsent), authorization, applies: Arc::default() }
+    }
+
+    async fn send(&self, path: &Path, unchanged: &UpdateVersion, seen: &Seen) -> Deleted {
+        let Made { request, client } = match self.request(path, unchanged, seen).await {
+            Ok(made) => made,
             Err(error) => return Deleted::Failed(error),
         };
-        let answer = match self.client.execute(request).await {
+        let answer = match client.execute(request).await {
             Ok(answer) => answer,
             Err(error) => return unanswered(error),
         };
@@ -81,37 +95,43 @@ impl Deletions {
         match status.as_u16() {
             200..300 => Deleted::Done,
             404 if !is_missing_bucket_error(&error) => Deleted::Missing,
-            // Another request was changing the object.
-            409 => Deleted::Busy(error),
+            409 if is_busy(&error) => Deleted::Busy(error),
             412 => Deleted::Refused,
             status if is_repeated(status) => Deleted::Ambiguous(error),
             _ => Deleted::Failed(error),
         }
     }
 
-    async fn request(&self, path: &Path, tag: &str, seen: &Seen) -> Result<HttpRequest, Error> {
-        let tag = HeaderValue::from_str(tag).map_err(|error| generic(error.into()))?;
-        let options = SignedUrlOptions::default().with_signed_header(IF_MATCH, tag.clone());
-        let mut url = self.signer.signed_url_opts(Method::DELETE, path, VALID, &options).await?;
-        if self.is_anonymous {
-            url.set_query(None);
-        }
+    /// Returns the request, and the client that sends it.
+    async fn request(
+        &self,
+        path: &Path,
+        unchanged: &UpdateVersion,
+        seen: &Seen,
+    ) -> object_store::Result<Made> {
+        let Made { request: head, client } = unsent::head(&*self.unsent, path).await?;
         let mut request = HttpRequest::new(HttpRequestBody::empty());
         *request.method_mut() = Method::DELETE;
-        parse_into(request.uri_mut(), url.as_str()).map_err(|error| generic(error.into()))?;
-        request.headers_mut().insert(IF_MATCH, tag);
+        *request.uri_mut() = head.uri().clone();
+        if let Some(version) = head.headers().get(AZURE_VERSION) {
+            request.headers_mut().insert(AZURE_VERSION, version.clone());
+        }
+        let (name, value) = match unchanged {
+            UpdateVersion { version: Some(generation), .. } => (IF_GENERATION_MATCH, generation.as_str()),
+            UpdateVersion { e_tag, .. } => (IF_MATCH, e_tag.as_deref().unwrap_or_default()),
+        };
+        let value = HeaderValue::from_str(value).map_err(|error| generic(error.into()))?;
+        request.headers_mut().insert(name, value);
+        self.authorization.authorize(&mut request).await?;
         request.extensions_mut().insert(seen.clone());
-        Ok(request)
+        Ok(Made { request, client })
     }
 }
 
 impl Shared {
     /// Implements [`zarr_spec::store::Store::erase_if`].
     pub(crate) async fn erase_if(&self, key: &Key, version: &Version) -> StoreResult<ConditionalWrite> {
-        let condition = self.versions.mode(&Condition::Unchanged(version.clone()));
-        let (Some(deletions), Some(PutMode::Update(UpdateVersion { e_tag: Some(tag), .. }))) =
-            (&self.deletions, condition)
-        else {
+        let (Some(deletions), Some(unchanged)) = (&self.deletions, self.versions.unchanged(version)) else {
             return Err(self.not_conditional());
         };
         if !*deletions.applies.get_or_try_init(|| self.refuses_unmet_deletions(deletions)).await? {
@@ -119,7 +139,7 @@ impl Shared {
         }
         let path = self.place.of_key(key)?;
         let seen = Seen::default();
-        let (deleted, may_be_earlier) = self.delete(deletions, &path, &tag, &seen).await;
+        let (deleted, may_be_earlier) = self.delete(deletions, &path, &unchanged, &seen).await;
         let failed = |error| failed("erasing", self.place.url_of(key.as_str()), &error, Some(&seen));
         let is_missing = match deleted {
             Deleted::Done => return Ok(ConditionalWrite::Done(None)),
@@ -142,12 +162,18 @@ impl Shared {
     }
 
     /// Sends a deletion until there is an outcome. Also returns whether an earlier attempt may have been applied.
-    async fn delete(&self, deletions: &Deletions, path: &Path, tag: &str, seen: &Seen) -> (Deleted, bool) {
+    async fn delete(
+        &self,
+        deletions: &Deletions,
+        path: &Path,
+        unchanged: &UpdateVersion,
+        seen: &Seen,
+    ) -> (Deleted, bool) {
         let begun = Instant::now();
         let mut may_be_earlier = false;
         let mut attempts = 0;
         loop {
-            let deleted = deletions.send(path, tag, seen).await;
+            let deleted = deletions.send(path, unchanged, seen).await;
             let is_ambiguous = matches!(deleted, Deleted::Ambiguous(_));
             if !(is_ambiguous || matches!(deleted, Deleted::Busy(_))) || begun.elapsed() >= self.window {
                 return (deleted, may_be_earlier);
@@ -167,7 +193,7 @@ impl Shared {
             failed("checking conditional deletions with", self.place.url_of(&name), &error, Some(&seen))
         };
         self.store.put(&path, "checks conditions".into()).await.map_err(wrong)?;
-        let (deleted, _) = self.delete(deletions, &path, UNMET_TAG, &seen).await;
+        let (deleted, _) = self.delete(deletions, &path, &self.versions.unmet(), &seen).await;
         // Without the permission to delete, the key stays.
         let _removed = self.erase(stream::iter([Ok(path)]).boxed(), String::new).await;
         match deleted {
@@ -196,10 +222,5 @@ fn unanswered(error: HttpError) -> Deleted {
 }
 
 fn generic(source: BoxError) -> Error {
-    Error::Generic { store: "S3", source }
-}
-
-fn parse_into<T: FromStr>(target: &mut T, text: &str) -> Result<(), T::Err> {
-    *target = text.parse()?;
-    Ok(())
+    Error::Generic { store: "object store", source }
 }

@@ -14,8 +14,7 @@
 //! never from https to http; another host does not receive credentials.
 //!
 //! **Conditions.** A server is asked once per endpoint and bucket whether it refuses writes whose condition does not
-//! hold. If not, [`Store::set_if`] is not supported. Only deletions in S3 may have conditions, after the same check of
-//! a deletion.
+//! hold. If not, [`Store::set_if`] is not supported. The same holds for deletions and [`Store::erase_if`].
 //!
 //! **Speed.** The store measures the time until a response begins and the rate at which its bytes arrive. From these,
 //! [`Store::read_hints`] determines which values an engine requests whole.

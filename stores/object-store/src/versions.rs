@@ -16,7 +16,7 @@ pub(crate) enum Versions {
 const TIME: &str = "time ";
 
 /// An ETag that no object has.
-pub(crate) const UNMET_TAG: &str = "\"00000000000000000000000000000000\"";
+const UNMET_TAG: &str = "\"00000000000000000000000000000000\"";
 
 impl Versions {
     /// Returns the version of an object. Without an ETag or a generation, it consists of the time and the size; a time
@@ -45,7 +45,14 @@ impl Versions {
 
     /// Returns the condition of a request; `None` if the version cannot be a condition.
     pub(crate) fn mode(self, condition: &Condition) -> Option<PutMode> {
-        let Condition::Unchanged(version) = condition else { return Some(PutMode::Create) };
+        match condition {
+            Condition::Missing => Some(PutMode::Create),
+            Condition::Unchanged(version) => self.unchanged(version).map(PutMode::Update),
+        }
+    }
+
+    /// Returns the condition that an object is unchanged, like [`Versions::mode`].
+    pub(crate) fn unchanged(self, version: &Version) -> Option<UpdateVersion> {
         // A weak ETag never matches.
         let text = str::from_utf8(version.bytes())
             .ok()
@@ -58,18 +65,18 @@ impl Versions {
     }
 
     /// Returns a condition that no object satisfies.
-    pub(crate) fn unmet(self) -> PutMode {
+    pub(crate) fn unmet(self) -> UpdateVersion {
         self.update(match self {
             Self::Tags => UNMET_TAG.to_owned(),
             Self::Generations => i64::MAX.to_string(),
         })
     }
 
-    fn update(self, version: String) -> PutMode {
-        PutMode::Update(match self {
+    fn update(self, version: String) -> UpdateVersion {
+        match self {
             Self::Tags => UpdateVersion { e_tag: Some(version), version: None },
             Self::Generations => UpdateVersion { e_tag: None, version: Some(version) },
-        })
+        }
     }
 }
 

@@ -22,6 +22,8 @@ use zarr_store_object_store::RemoteStore;
 mod conditions;
 #[path = "it/credentials.rs"]
 mod credentials;
+#[path = "it/deletions.rs"]
+mod deletions;
 #[path = "it/failures.rs"]
 mod failures;
 #[path = "it/server.rs"]

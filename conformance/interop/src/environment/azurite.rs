@@ -24,6 +24,7 @@ struct Access {
     endpoint: String,
     account: String,
     key: String,
+    signature: String,
 }
 
 impl Azurite {
@@ -31,6 +32,24 @@ impl Azurite {
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.access.endpoint
+    }
+
+    /// Returns the name of the account.
+    #[must_use]
+    pub fn account(&self) -> &str {
+        &self.access.account
+    }
+
+    /// Returns the key of the account.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.access.key
+    }
+
+    /// Returns a shared access signature of the account.
+    #[must_use]
+    pub fn signature(&self) -> &str {
+        &self.access.signature
     }
 
     /// Returns the variables with the account and its key.

@@ -24,10 +24,7 @@ fn with_azurite(name: &str, test: impl FnOnce(&str)) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([&format!("azure::{name}"), "--exact", "--nocapture"]);
     command.env(AZURITE, azurite.endpoint()).envs(azurite.credentials());
-    let output = command.output().unwrap();
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    succeeds(&mut command);
 }
 
 fn container(endpoint: &str, url: &str) -> Arc<dyn Store> {
@@ -67,29 +64,105 @@ fn azurite_applies_conditions() {
 }
 
 #[test]
+fn azurite_applies_the_conditions_of_deletions() {
+    with_azurite("azurite_applies_the_conditions_of_deletions", |endpoint| {
+        let store = container(endpoint, "az://bench/deletions");
+        values_are_deleted_if_they_are_unchanged(&*store);
+        // The check whether Azurite applies conditions removed its temporary objects.
+        assert!(store.list().unwrap().is_empty());
+    });
+}
+
+/// Another process has only a shared access signature.
+#[test]
+fn conditional_deletions_need_only_a_signature() {
+    const SIGNATURE: &str = "ZARR_KIT_AZURITE_SIGNATURE";
+    if let Ok(endpoint) = std::env::var(SIGNATURE) {
+        return values_are_deleted_if_they_are_unchanged(&*container(&endpoint, "az://bench/signature"));
+    }
+    let Some(azurite) = azurite() else { return };
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["azure::conditional_deletions_need_only_a_signature", "--exact", "--nocapture"]);
+    command.env(SIGNATURE, azurite.endpoint());
+    command.env("AZURE_STORAGE_ACCOUNT", azurite.account());
+    command.env("AZURE_STORAGE_SAS_TOKEN", azurite.signature());
+    succeeds(&mut command);
+}
+
+fn values_are_deleted_if_they_are_unchanged(store: &dyn Store) {
+    let at = key("é &/k");
+    let write =
+        |value: &[u8], condition: Condition| match store.set_if(&at, value.into(), &condition).unwrap() {
+            ConditionalWrite::Done(Some(version)) => version,
+            other => panic!("{other:?}"),
+        };
+    let first = write(b"1", Condition::Missing);
+    let second = write(b"2", Condition::Unchanged(first.clone()));
+    assert!(store.erase_if(&at, &first).unwrap().is_conflict());
+    assert_eq!(&*get_value(store, &at, 10).unwrap().unwrap(), b"2");
+    assert_eq!(store.erase_if(&at, &second).unwrap(), ConditionalWrite::Done(None));
+    assert_eq!(get_value(store, &at, 10).unwrap(), None);
+    assert!(store.erase_if(&at, &second).unwrap().is_conflict());
+    assert!(store.capabilities().conditional_erase);
+}
+
+/// Runs a test again in another process.
+fn succeeds(command: &mut Command) {
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+/// Runs `zarrctl` with only these variables of Azure. Returns whether it succeeds, and its output.
+fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (bool, String) {
+    let output = Command::new(zarrctl()).args(arguments).envs(variables.iter().copied()).output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).unwrap())
+}
+
+#[test]
 fn zarrctl_uses_the_variables_of_the_azure_tools() {
     let Some(azurite) = azurite() else { return };
     let folder = tempfile::tempdir().unwrap();
     let local = folder.path().join("local.zarr");
-    let url = "az://bench/copied.zarr";
-    let run = |arguments: &[&str], account: &str| {
-        let mut command = Command::new(zarrctl());
-        command.args(arguments).envs(azurite.credentials());
-        command.env("AZURE_STORAGE_ENDPOINT", azurite.endpoint()).env("AZURE_ALLOW_HTTP", "true");
-        if !account.is_empty() {
-            command.env("AZURE_STORAGE_ACCOUNT_KEY", account);
-        }
-        let output = command.output().unwrap();
-        let text = [output.stdout, output.stderr].concat();
-        (output.status.success(), String::from_utf8(text).unwrap())
-    };
     let local = local.to_str().unwrap();
-    let created = run(&["create", local, "/a", "--shape", "4", "--dtype", "uint8"], "");
+    let created = run(&["create", local, "/a", "--shape", "4", "--dtype", "uint8"], &[]);
     assert!(created.0, "{}", created.1);
-    let copied = run(&["copy", local, url], "");
-    assert!(copied.0, "{}", copied.1);
-    let tree = run(&["tree", url], "");
-    assert!(tree.0 && tree.1.contains("a uint8 [4]"), "{}", tree.1);
-    let refused = run(&["tree", url], "d3Jvbmcga2V5");
-    assert!(!refused.0 && refused.1.contains("403") && !refused.1.contains("d3Jvbmc"), "{}", refused.1);
+    let endpoint = azurite.endpoint();
+    let account = azurite.account();
+    let key = azurite.key();
+    let signature = azurite.signature();
+    let with_key = format!("AccountName={account};AccountKey={key};BlobEndpoint={endpoint};");
+    let with_signature = format!("BlobEndpoint={endpoint}/;SharedAccessSignature={signature}");
+    let url = ("AZURE_STORAGE_ENDPOINT", endpoint);
+    let plain = ("AZURE_ALLOW_HTTP", "true");
+    let name = ("AZURE_STORAGE_ACCOUNT", account);
+    let other_name = ("AZURE_STORAGE_ACCOUNT_NAME", account);
+    let copies: [&[(&str, &str)]; 5] = [
+        &[url, plain, other_name, ("AZURE_STORAGE_ACCOUNT_KEY", key)],
+        &[url, plain, name, ("AZURE_STORAGE_KEY", key)],
+        &[url, plain, name, ("AZURE_STORAGE_SAS_TOKEN", signature)],
+        &[("AZURE_STORAGE_CONNECTION_STRING", &with_key)],
+        &[("AZURE_STORAGE_CONNECTION_STRING", &with_signature)],
+    ];
+    for (number, variables) in copies.into_iter().enumerate() {
+        let url = format!("az://bench/copied{number}.zarr");
+        let copied = run(&["copy", local, &url], variables);
+        assert!(copied.0, "{number}: {}", copied.1);
+        let tree = run(&["tree", &url], variables);
+        assert!(tree.0 && tree.1.contains("a uint8 [4]"), "{number}: {}", tree.1);
+    }
+    let wrong = "d3Jvbmcga2V5";
+    let of_other = format!("AccountName={account};AccountKey={wrong};BlobEndpoint={endpoint}");
+    let refusals: [(&[(&str, &str)], &str); 3] = [
+        (&[url, plain, other_name, ("AZURE_STORAGE_ACCOUNT_KEY", wrong)], "403"),
+        (&[("AZURE_STORAGE_CONNECTION_STRING", &of_other)], "403"),
+        (&[("AZURE_STORAGE_CONNECTION_STRING", "AccountKey=d3Jvbmc")], "`AccountName` in"),
+    ];
+    for (variables, reason) in refusals {
+        let refused = run(&["tree", "az://bench/copied0.zarr"], variables);
+        let is_right = !refused.0 && refused.1.contains(reason) && !refused.1.contains("d3Jvbmc");
+        assert!(is_right, "{}", refused.1);
+    }
 }

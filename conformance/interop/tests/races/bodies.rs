@@ -31,6 +31,13 @@ fn parts(race: &Race, builder: &ArrayBuilder) {
     race.open().erase("/a").unwrap();
 }
 
+/// While other processes write, chunks are erased because they hold only the fill value, and created again.
+pub(crate) fn on_and_off(race: &Race) {
+    race.create("/a", &numbers(racers() * ROUNDS));
+    race.run("on and off");
+    assert_eq!(race.read("/a"), (1..=racers() * ROUNDS).collect::<Vec<_>>());
+}
+
 /// The first process writes the whole chunk, the others write single elements of it.
 pub(crate) fn serial_orders(race: &Race) {
     let array = ArrayBuilder::new([racers()], "uint64");

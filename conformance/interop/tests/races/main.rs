@@ -264,13 +264,9 @@ fn changes_are_all_there_with_locked_files() {
     assert!(!names.is_empty() && names.iter().all(is_lock), "{names:?}");
 }
 
-/// While other processes write, chunks are erased because they hold only the fill value, and created again.
 #[test]
 fn parts_that_are_erased_and_written_again_are_all_there() {
-    let race = Race::new(Format::V3);
-    race.create("/a", &numbers(racers() * ROUNDS));
-    race.run("on and off");
-    assert_eq!(race.read("/a"), (1..=racers() * ROUNDS).collect::<Vec<_>>());
+    bodies::on_and_off(&Race::new(Format::V3));
 }
 
 #[test]

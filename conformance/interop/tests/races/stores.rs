@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use zarr_interop::azurite;
+use zarr_interop::{azurite, key};
 use zarr_kit::loaded::Loader;
-use zarr_kit::{Context, Format, Registry};
+use zarr_kit::{Context, Format, Registry, Selection};
 use zarr_loopback::{Fault, Options, Request, Server};
 
 use crate::{CARELESS, LOADED, ROUNDS, Race, bodies, numbers, racers};
@@ -107,20 +107,53 @@ fn all_changes_are_there_in_azurite() {
     in_azurite("all_changes_are_there_in_azurite", |race| all_changes_are_there(&race));
 }
 
-/// The chunk has the fill value again and again. S3 cannot erase it under a condition, so it is replaced.
-#[test]
-fn chunks_of_fill_values_are_deleted_under_a_condition_in_s3() {
+/// Checks that chunks of the array are deleted, and only under the condition in `header`.
+fn fill_values_are_deleted(store: impl Fn(&Server) -> Race, header: &str) {
     let server = Server::start(Options::in_memory().logged()).unwrap();
-    let race = at_s3(&server);
-    race.create("/a", &numbers(racers() * ROUNDS));
+    let race = store(&server);
     let _before = server.take_log();
-    race.run("on and off");
-    assert_eq!(race.read("/a"), (1..=racers() * ROUNDS).collect::<Vec<_>>());
+    bodies::on_and_off(&race);
     let log = server.take_log();
     let is_deletion = |request: &&Request| request.method == "DELETE" && request.path.contains("/c/");
     let deletions: Vec<_> = log.iter().filter(is_deletion).collect();
     assert!(!deletions.is_empty());
-    assert!(deletions.iter().all(|request| request.header("if-match").is_some()));
+    assert!(deletions.iter().all(|request| request.header(header).is_some()));
+}
+
+/// The chunk has the fill value again and again.
+#[test]
+fn chunks_of_fill_values_are_deleted_under_a_condition_in_s3() {
+    fill_values_are_deleted(at_s3, "if-match");
+}
+
+#[test]
+fn chunks_of_fill_values_are_deleted_under_a_condition_in_a_store_with_generations() {
+    let at_gs = |server: &Server| {
+        let store = format!(
+            r#"{{"type": "gs", "url": "gs://bench/data.zarr", "endpoint": "{}", "anonymous": true}}"#,
+            server.endpoint()
+        );
+        Race::at((), store, Format::V3)
+    };
+    fill_values_are_deleted(at_gs, "x-goog-if-generation-match");
+}
+
+#[test]
+fn chunks_of_fill_values_are_deleted_under_a_condition_in_azurite() {
+    in_azurite("chunks_of_fill_values_are_deleted_under_a_condition_in_azurite", |race| {
+        bodies::on_and_off(&race);
+        let array = race.open().array("/a").unwrap();
+        array
+            .write_values(&Selection::All, &vec![0_u64; usize::try_from(racers() * ROUNDS).unwrap()])
+            .unwrap();
+        array.write_values(Selection::from(0..1), &[1_u64]).unwrap();
+        let store = race.open_store();
+        let size = || store.size(&key("a/c/0")).unwrap();
+        assert!(size().is_some());
+        array.write_values(Selection::from(0..1), &[0_u64]).unwrap();
+        assert_eq!(size(), None);
+        assert!(store.capabilities().conditional_erase);
+    });
 }
 
 #[test]

@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use zarr_loopback::{Fault, Options, Request, Server as S3};
-use zarr_spec::store::{
-    Backoff, Condition, ConditionalWrite, GetOptions, Store, StoreError, Version, get_value,
-};
+use zarr_spec::store::{Backoff, Condition, ConditionalWrite, GetOptions, Store, StoreError, get_value};
 use zarr_spec::{ByteRange, Output};
 
 use super::{at_server, bucket, described, key, refused, s3};
@@ -27,7 +25,7 @@ fn set_if(store: &dyn Store, name: &str, value: &[u8], condition: &Condition) ->
 }
 
 /// Reads a value and the condition that it is unchanged.
-fn read(store: &dyn Store, name: &str) -> Option<(Vec<u8>, Condition)> {
+pub(super) fn read(store: &dyn Store, name: &str) -> Option<(Vec<u8>, Condition)> {
     let mut output = Output::at_most(1000);
     let got = store.get(&key(name), GetOptions::for_update(ByteRange::Full), &mut output).unwrap()?;
     let condition = Condition::of(got.version.as_ref()).unwrap();
@@ -69,101 +67,6 @@ fn a_server_that_ignores_conditions_does_not_have_them() {
     assert!(!bucket(&server, "other").capabilities().conditional_set);
     assert!(server.values().unwrap().is_empty());
     store.set(&key("k"), b"1".into()).unwrap();
-}
-
-/// Stores a value, and returns its version.
-fn stored(store: &dyn Store, name: &str, value: &[u8]) -> Version {
-    store.set(&key(name), value.into()).unwrap();
-    version(store, name)
-}
-
-fn version(store: &dyn Store, name: &str) -> Version {
-    match read(store, name).unwrap().1 {
-        Condition::Unchanged(version) => version,
-        Condition::Missing => panic!("the value has no version"),
-    }
-}
-
-#[test]
-fn a_value_is_deleted_if_it_is_unchanged() {
-    let server = s3();
-    let store = bucket(&server, "a");
-    let old = stored(&*store, "k/a b", b"1");
-    let now = stored(&*store, "k/a b", b"2");
-    let _before = server.take_log();
-    let erase = |version: &Version| store.erase_if(&key("k/a b"), version).unwrap();
-    assert!(erase(&old).is_conflict());
-    assert_eq!(read(&*store, "k/a b").unwrap().0, b"2");
-    assert_eq!(erase(&now), ConditionalWrite::Done(None));
-    assert!(read(&*store, "k/a b").is_none());
-    assert!(erase(&now).is_conflict());
-    let log = server.take_log();
-    let deletions: Vec<_> = log.iter().filter(|one| one.method == "DELETE").collect();
-    // The first one checks that the server refuses a deletion.
-    assert_eq!(deletions.len(), 4);
-    assert!(deletions.iter().all(|one| one.header("if-match").is_some()));
-    assert!(deletions[0].path.contains(".zarr-kit-check-"));
-    assert!(server.values().unwrap().is_empty());
-    let other = bucket(&server, "b");
-    let version = stored(&*other, "k", b"1");
-    let _before = server.take_log();
-    assert!(!other.erase_if(&key("k"), &version).unwrap().is_conflict());
-    assert_eq!(server.take_log().len(), 1);
-}
-
-/// A server ignores the condition of a deletion, does not know it, or does not permit deletions.
-#[test]
-fn a_server_without_conditional_deletions_does_not_delete() {
-    let refusing = |status| {
-        Options::in_memory()
-            .with_faults(move |asked| (asked.method == "DELETE").then_some(Fault::Refuse(status)))
-    };
-    let ignoring = Options::in_memory().ignoring_conditions();
-    for options in [ignoring, refusing(400), refusing(403), refusing(405), refusing(501)] {
-        let server = S3::start(options).unwrap();
-        let store = bucket(&server, "");
-        let version = stored(&*store, "k", b"1");
-        for _ in 0..2 {
-            let error = store.erase_if(&key("k"), &version).unwrap_err();
-            assert!(matches!(error, StoreError::NotSupported { quality: "not conditional", .. }), "{error}");
-            assert!(!store.capabilities().conditional_erase);
-        }
-        assert!(store.capabilities().conditional_set);
-        assert_eq!(server.values().unwrap().len(), 1);
-    }
-}
-
-#[test]
-fn a_deletion_whose_answer_is_lost_has_succeeded() {
-    for fault in [Fault::ApplyAndRefuse(500), Fault::ApplyAndRefuse(503), Fault::ApplyAndClose] {
-        let count = AtomicUsize::new(0);
-        let faults = move |asked: &Request| {
-            let is_it = asked.method == "DELETE" && asked.path.ends_with("/k");
-            (is_it && count.fetch_add(1, Ordering::Relaxed) == 0).then_some(fault)
-        };
-        let server = S3::start(Options::in_memory().with_faults(faults)).unwrap();
-        let store = bucket(&server, "");
-        let version = stored(&*store, "k", b"1");
-        let erased = store.erase_if(&key("k"), &version).unwrap();
-        assert_eq!(erased, ConditionalWrite::Done(None), "{fault:?}");
-        assert!(store.erase_if(&key("k"), &version).unwrap().is_conflict(), "{fault:?}");
-    }
-}
-
-#[test]
-fn a_deletion_that_fails_before_it_is_applied_is_repeated() {
-    for fault in [Fault::Refuse(503), Fault::Refuse(409), Fault::Close] {
-        let count = AtomicUsize::new(0);
-        let faults = move |asked: &Request| {
-            let is_it = asked.method == "DELETE" && asked.path.ends_with("/k");
-            (is_it && count.fetch_add(1, Ordering::Relaxed) == 0).then_some(fault)
-        };
-        let server = S3::start(Options::in_memory().with_faults(faults)).unwrap();
-        let store = bucket(&server, "");
-        let version = stored(&*store, "k", b"1");
-        assert!(!store.erase_if(&key("k"), &version).unwrap().is_conflict(), "{fault:?}");
-        assert!(read(&*store, "k").is_none());
-    }
 }
 
 /// The store does not support conditions if an old server answers 501 to their headers.

@@ -54,9 +54,8 @@ fn s3(server: &Server) -> Value {
     json!({"type": "s3", "url": "s3://b/p", "endpoint": server.url(), "region": "eu-west-1"})
 }
 
-/// The condition is part of the signature of a deletion, and the check of the server is signed, too.
-#[test]
-fn a_conditional_deletion_is_signed_with_the_current_keys() {
+/// Returns a server that applies the conditions of deletions, and the deletions under a condition that it receives.
+fn deleting() -> (Server, impl Fn() -> Vec<Asked>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let received = Arc::clone(&asked);
     let server = Server::start(move |asked| {
@@ -67,18 +66,62 @@ fn a_conditional_deletion_is_signed_with_the_current_keys() {
             _ => Reply::new(204, ""),
         }
     });
+    let is_conditional = |one: &Asked| {
+        let names = ["if-match", "x-goog-if-generation-match"];
+        one.method == "DELETE" && names.iter().any(|name| one.headers.contains_key(*name))
+    };
+    let take = move || {
+        let all = std::mem::take(&mut *asked.lock().unwrap());
+        all.into_iter().filter(is_conditional).collect()
+    };
+    (server, take)
+}
+
+/// The condition is part of the signature of a deletion, and the check of the server is signed, too.
+#[test]
+fn a_conditional_deletion_is_signed_with_the_current_keys() {
+    let (server, deletions) = deleting();
     let description =
         json!({"type": "s3", "url": "s3://c/p", "endpoint": server.url(), "region": "eu-west-1"});
     let store = opened(&description, keys);
     assert!(!store.erase_if(&key("v"), &Version::new("\"e\"")).unwrap().is_conflict());
-    let deletions = asked.lock().unwrap().clone();
-    let deletions: Vec<_> = deletions.iter().filter(|one| one.method == "DELETE").collect();
+    let deletions = deletions();
     assert_eq!(deletions.len(), 2);
-    let last = deletions[1];
-    assert_eq!(last.headers["if-match"], "\"e\"");
-    assert!(last.target.contains("X-Amz-SignedHeaders=host%3Bif-match"), "{last:?}");
-    assert!(last.target.contains("X-Amz-Security-Token=token"), "{last:?}");
-    assert!(last.target.contains("%2Feu-west-1%2Fs3%2Faws4_request"), "{last:?}");
+    for one in &deletions {
+        let authorization = &one.headers["authorization"];
+        assert!(authorization.contains("SignedHeaders=host;if-match;"), "{one:?}");
+        assert!(authorization.contains("/eu-west-1/s3/aws4_request"), "{one:?}");
+        assert!(one.headers["x-amz-security-token"].starts_with("token"), "{one:?}");
+        assert!(!one.target.contains('?'), "{one:?}");
+    }
+    assert_eq!(deletions[1].headers["if-match"], "\"e\"");
+}
+
+#[test]
+fn conditional_deletions_in_google_and_azure_are_authorized() {
+    let signature = |_| Ok(Credential::Signature(vec![("sig".to_owned(), "a/b".to_owned())]));
+    let account_key = |_| Ok(Credential::AccountKey("QQ==".to_owned()));
+    let has_token = |one: &Asked| one.headers["authorization"].starts_with("Bearer token");
+    let cases: [(&str, fn(usize) -> Result<Credential, BoxError>, fn(&Asked) -> bool); 4] = [
+        ("gs", token, has_token),
+        ("az", token, has_token),
+        ("az", signature, |one| one.target.ends_with("?sig=a%2Fb")),
+        ("az", account_key, |one| one.headers["authorization"].starts_with("SharedKey me:")),
+    ];
+    for (service, make, is_authorized) in cases {
+        let (server, deletions) = deleting();
+        let mut description =
+            json!({"type": service, "url": format!("{service}://b/p"), "endpoint": server.url()});
+        if service == "az" {
+            description.as_object_mut().unwrap().insert("account", "me");
+        }
+        let store = opened(&description, make);
+        assert!(!store.erase_if(&key("v"), &Version::new("17")).unwrap().is_conflict());
+        let deletions = deletions();
+        assert_eq!(deletions.len(), 2, "{service}");
+        assert!(deletions.iter().all(is_authorized), "{deletions:?}");
+        assert!(deletions.iter().all(|one| one.headers.contains_key("x-ms-version") == (service == "az")));
+    }
 }
 
 #[test]
