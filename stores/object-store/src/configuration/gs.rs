@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use object_store::ClientConfigKey;
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::{ClientConfigKey, StaticCredentialProvider};
 use serde::Deserialize;
 use zarr_spec::store::{Store, StoreConfiguration};
 use zarr_spec::typetag;
@@ -46,7 +46,11 @@ impl GsConfiguration {
         if self.anonymous {
             builder = builder.with_skip_signature(true);
         }
-        if let Some(provided) = provided {
+        if is_true(builder.get_config_value(&GoogleConfigKey::SkipSignature)) {
+            // `object_store` requests credentials for anonymous writes, too. An empty token is not sent.
+            let nobody = GcpCredential { bearer: String::new() };
+            builder = builder.with_credentials(Arc::new(StaticCredentialProvider::new(nobody)));
+        } else if let Some(provided) = provided {
             builder = builder.with_credentials(Arc::new(ForGoogle(provided)));
         }
         if let Some(Endpoint { url, is_plain }) = Endpoint::new(self.endpoint.as_deref())? {
