@@ -50,7 +50,7 @@ const DOCUMENT: u64 = 64 << 20;
 pub(crate) const NOT_IMPLEMENTED: u16 = 501;
 
 /// Creates the HTTP clients for the stores of `object_store`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Connector {
     limits: TimeLimits,
     redirects: Redirects,
@@ -281,11 +281,11 @@ impl HttpService for Client {
     }
 }
 
-/// Returns the limit of a response: only values are larger than a page of a listing.
+/// Returns the limit of a response: only values are larger than a page of a listing or than credentials.
 fn most(request: &HttpRequest) -> Most {
     let query = request.uri().query().unwrap_or_default();
-    let is_value =
-        *request.method() == Method::GET && !query.contains("list-type=") && !query.contains("comp=");
+    let is_document = ["list-type=", "comp=", "role_name="].iter().any(|name| query.contains(name));
+    let is_value = *request.method() == Method::GET && !is_document;
     if is_value { Most::Any } else { Most::Refused(DOCUMENT) }
 }
 
