@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 use zarr_spec::store::{Capabilities, DescribedStore, Store, StoreConfiguration, StoreError, StoreResult};
 use zarr_spec::{Invalid, json, typetag};
 
-use crate::client::{Connector, Redirects, WINDOW, policy};
+use crate::client::{Checksums, Connector, Redirects, WINDOW, policy};
 use crate::credentials::{ForAzure, ForGoogle, ForS3, Provided};
 use crate::deletions::Deletions;
 use crate::place::{BucketUrl, StoreLocation, bucket_url, http_url};
@@ -207,7 +207,7 @@ impl GsConfiguration {
         let mut builder = GoogleCloudStorageBuilder::from_env()
             .with_bucket_name(at.bucket)
             .with_retry(requests.policy())
-            .with_http_connector(requests.connector());
+            .with_http_connector(requests.connector().with_checksums(Checksums::Google));
         if self.anonymous {
             builder = builder.with_skip_signature(true);
         }
@@ -240,7 +240,7 @@ impl AzConfiguration {
         let requests = Requests::new(self.redirects, self.retry_seconds, self.hedge);
         let mut builder = MicrosoftAzureBuilder::from_env()
             .with_retry(requests.policy())
-            .with_http_connector(requests.connector());
+            .with_http_connector(requests.connector().with_checksums(Checksums::Azure));
         builder = match at.bucket.contains('@') {
             true => builder.with_url(format!("abfss://{}/", at.bucket)),
             false => builder.with_container_name(at.bucket),
