@@ -19,6 +19,11 @@ pub(crate) fn check(request: &Request) -> Result<(), Answer> {
         let message = "the hash in x-amz-content-sha256 is not that of the body";
         return Err(xml::error(400, "XAmzContentSHA256Mismatch", message, &request.path));
     }
+    let google = || format!("crc32c={}", STANDARD.encode(crc32c::crc32c(body).to_be_bytes()));
+    if request.header("x-goog-hash").is_some_and(|declared| declared != google()) {
+        let message = "the checksum in x-goog-hash is not that of the body";
+        return Err(xml::error(400, "BadDigest", message, &request.path));
+    }
     let sums: [(&str, &dyn Fn() -> Vec<u8>); 4] = [
         ("content-md5", &|| Md5::digest(body).to_vec()),
         ("x-amz-checksum-crc32", &|| crc32fast::hash(body).to_be_bytes().to_vec()),

@@ -1,5 +1,6 @@
 //! The HTTP client of a store: time limits, retries, redirects, and the system's certificates.
 
+mod checksum;
 mod hedge;
 mod redirect;
 mod retry;
@@ -27,6 +28,7 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 use tokio::time::{sleep, timeout};
 
+pub(crate) use checksum::Checksums;
 use hedge::Hedge;
 pub(crate) use redirect::Redirects;
 pub(crate) use retry::{WINDOW, is_repeated, policy};
@@ -57,17 +59,30 @@ pub(crate) struct Connector {
     window: Duration,
     certificates: Option<PathBuf>,
     is_hedged: bool,
+    checksums: Checksums,
 }
 
 impl Connector {
     /// Creates a connector whose clients follow `redirects`. Failed requests are repeated for the time `window`.
     pub(crate) fn new(redirects: Redirects, window: Duration) -> Self {
-        Self { limits: TimeLimits::default(), redirects, window, certificates: None, is_hedged: false }
+        Self {
+            limits: TimeLimits::default(),
+            redirects,
+            window,
+            certificates: None,
+            is_hedged: false,
+            checksums: Checksums::None,
+        }
     }
 
     /// Sends requests that only read again if their answer is late: see [`hedge`].
     pub(crate) fn hedged(self, is_hedged: bool) -> Self {
         Self { is_hedged, ..self }
+    }
+
+    /// Adds checksums to uploads.
+    pub(crate) fn with_checksums(self, checksums: Checksums) -> Self {
+        Self { checksums, ..self }
     }
 
     /// Also trusts the authorities in a PEM file, if there is one.
@@ -94,6 +109,7 @@ impl HttpConnector for Connector {
             allows_http,
             has_answered: AtomicBool::new(false),
             hedge: self.is_hedged.then(Hedge::default),
+            checksums: self.checksums,
             client: OnceLock::new(),
         }))
     }
@@ -111,6 +127,7 @@ struct Client {
     /// Whether the server has answered before. If so, it exists, and a failed connection is worth more retries.
     has_answered: AtomicBool,
     hedge: Option<Hedge>,
+    checksums: Checksums,
     client: OnceLock<Result<Ready, String>>,
 }
 
@@ -260,7 +277,8 @@ impl Client {
 
 #[async_trait]
 impl HttpService for Client {
-    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        self.checksums.add(&mut request).await;
         let seen = request.extensions().get::<Seen>().cloned();
         if let Some(seen) = &seen {
             seen.begin(&request);
@@ -281,11 +299,11 @@ impl HttpService for Client {
     }
 }
 
-/// Returns the limit of a response: only values are larger than a page of a listing.
+/// Returns the limit of a response: only values are larger than a page of a listing or than credentials.
 fn most(request: &HttpRequest) -> Most {
     let query = request.uri().query().unwrap_or_default();
-    let is_value =
-        *request.method() == Method::GET && !query.contains("list-type=") && !query.contains("comp=");
+    let is_document = ["list-type=", "comp=", "role_name="].iter().any(|name| query.contains(name));
+    let is_value = *request.method() == Method::GET && !is_document;
     if is_value { Most::Any } else { Most::Refused(DOCUMENT) }
 }
 

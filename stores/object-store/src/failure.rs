@@ -112,7 +112,7 @@ fn kind(error: &Error, seen: Option<&Seen>) -> IoKind {
 }
 
 /// Returns the text of the error and its causes, without repetitions.
-fn whole_text(error: &Error) -> String {
+pub(crate) fn whole_text(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(one) = cause {

@@ -21,8 +21,9 @@
 //!
 //! **Large values** are uploaded in parts, which become visible together.
 //!
-//! **Credentials** come only from the environment, and for S3 also from the files in `~/.aws`. A program may provide
-//! others with [`open_with_credentials`]. Plain HTTP servers can be read, but not listed or written.
+//! **Credentials** come only from the environment, and for S3 also from the files in `~/.aws` and the services and programs
+//! that these name. A program may provide others with [`open_with_credentials`]. Plain HTTP servers can be read, but not
+//! listed or written.
 //!
 //! Opened as `s3://bucket/prefix`, `gs://…`, `az://…`, `abfs://…`, `https://…`, or as
 //! `{"type": "s3", "url": "s3://bucket/prefix", "anonymous": true, "region": "eu-west-1"}`.

@@ -1,33 +1,43 @@
 //! Profiles in the files of the AWS tools: `~/.aws/config` and `~/.aws/credentials`.
 //!
+//! The settings of a profile are read when a store is opened. Programs run, and services receive requests, when a
+//! request needs credentials: see [`providers`].
+//!
 //! Source: "Configuration and credential file settings" in the reference of AWS SDKs and tools.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
+mod file;
+mod issued;
+mod process;
+mod providers;
+mod role;
+mod service;
+mod sign_on;
+mod source;
+mod token;
+
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use zarr_spec::Invalid;
 
-/// The maximum size of a file in bytes.
-const LARGEST: u64 = 1 << 20;
-
-/// Settings with which the AWS tools obtain credentials in ways that this store does not have.
-const UNSUPPORTED: [&str; 5] =
-    ["credential_process", "credential_source", "source_profile", "sso_session", "sso_start_url"];
+use crate::client::Connector;
+use file::{Files, Settings};
+use providers::Providers;
+use service::Endpoints;
+use source::{Source, WebIdentity};
 
 /// The settings of a profile.
 #[derive(Debug, Default)]
 pub(crate) struct Profile {
     name: String,
-    settings: BTreeMap<String, String>,
+    settings: Settings,
     /// Whether the description names the profile. Such a profile takes precedence over the environment.
     is_named: bool,
+    files: Files,
+    endpoints: Endpoints,
+    home: Option<PathBuf>,
 }
-
-/// The settings of all sections of a file. A nested setting has the name `OUTER.INNER`.
-type Sections = BTreeMap<String, BTreeMap<String, String>>;
 
 impl Profile {
     /// Reads the profile `name`, or that of `AWS_PROFILE`, or `default`. `variable` returns a variable of the
@@ -42,25 +52,25 @@ impl Profile {
     ) -> Result<Self, Invalid> {
         let given =
             name.map(str::to_owned).or_else(|| variable("AWS_PROFILE")).filter(|name| !name.is_empty());
-        let home = variable("HOME").or_else(|| variable("USERPROFILE"));
+        let home = variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
         let file = |name: &str, place: &str| {
             let default = home.as_ref().map(|home| Path::new(home).join(place));
             variable(name).map(PathBuf::from).or(default)
         };
         let config = file("AWS_CONFIG_FILE", ".aws/config");
         let credentials = file("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
-        let texts =
-            [&config, &credentials].map(|file| file.as_deref().map_or_else(|| Ok(String::new()), text_of));
-        let [config_text, credentials_text] = texts;
+        let files = Files::read(config.as_deref(), credentials.as_deref())?;
         let wanted = given.as_deref().unwrap_or("default");
-        let settings = settings(wanted, &sections(&config_text?), &sections(&credentials_text?));
+        let settings = files.profile(wanted);
         if settings.is_none() && given.is_some() {
-            let files =
+            let places =
                 [config, credentials].into_iter().flatten().map(|file| format!("`{}`", file.display()));
-            let files = files.collect::<Vec<_>>().join(" or ");
-            return Err(Invalid::new(format!("the profile `{wanted}` is not in {files}")));
+            let places = places.collect::<Vec<_>>().join(" or ");
+            return Err(Invalid::new(format!("the profile `{wanted}` is not in {places}")));
         }
-        Ok(Self { name: wanted.to_owned(), settings: settings.unwrap_or_default(), is_named: name.is_some() })
+        let settings = settings.unwrap_or_default();
+        let endpoints = Endpoints::read(variable, &settings);
+        Ok(Self { name: wanted.to_owned(), settings, is_named: name.is_some(), files, endpoints, home })
     }
 
     /// Returns a setting.
@@ -72,7 +82,7 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// If the profile has credentials of a kind that is not supported.
+    /// If the credentials of the profile are incomplete or of a kind that is not supported.
     pub(crate) fn apply(
         &self,
         builder: AmazonS3Builder,
@@ -82,117 +92,73 @@ impl Profile {
         let has = |key| builder.get_config_value(&key).is_some();
         let has_region = has(To::Region) || has(To::DefaultRegion);
         let has_endpoint = has(To::S3Endpoint) || has(To::Endpoint);
-        let has_credentials = has(To::AccessKeyId) || has(To::WebIdentityTokenFile);
-        let mut given: Vec<(To, &str)> = Vec::new();
-        if !is_anonymous && (self.is_named || !has_credentials) {
-            given.extend(self.credentials()?);
+        let mut given: Vec<(To, String)> = Vec::new();
+        if !is_anonymous && self.precedes(&builder) {
+            given.extend(self.static_credentials()?);
         }
         if self.is_named || !has_region {
-            given.extend(self.get("region").map(|region| (To::Region, region)));
+            given.extend(self.get("region").map(|region| (To::Region, region.to_owned())));
         }
         if !has_endpoint {
             let endpoint = self.get("s3.endpoint_url").or(self.get("endpoint_url"));
-            given.extend(endpoint.map(|endpoint| (To::S3Endpoint, endpoint)));
+            given.extend(endpoint.map(|endpoint| (To::S3Endpoint, endpoint.to_owned())));
         }
         Ok(given.into_iter().fold(builder, |builder, (key, value)| builder.with_config(key, value)))
     }
 
-    fn credentials(&self) -> Result<Vec<(AmazonS3ConfigKey, &str)>, Invalid> {
+    /// Adds a provider of the profile's credentials to `builder`, if a service or a program issues them, or if the
+    /// environment may have others. `connector` creates the clients, and failed requests are repeated for the time `window`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Profile::apply`], and if settings for a service are not valid.
+    pub(crate) fn provide(
+        &self,
+        builder: AmazonS3Builder,
+        connector: &Connector,
+        window: Duration,
+    ) -> Result<AmazonS3Builder, Invalid> {
+        if !self.precedes(&builder) {
+            return Ok(builder);
+        }
+        match Source::of(&self.name, &self.files)? {
+            None => Ok(builder),
+            Some(Source::Keys(_) | Source::WebIdentity(_)) if !self.is_named => Ok(builder),
+            Some(source) => {
+                let home = self.home.clone();
+                let endpoints = &self.endpoints;
+                let providers = Providers { builder: &builder, connector, window, endpoints, home };
+                let provider = providers.of(source)?;
+                Ok(builder.with_credentials(provider))
+            }
+        }
+    }
+
+    /// Returns whether the credentials of the profile take precedence over those of the environment.
+    fn precedes(&self, builder: &AmazonS3Builder) -> bool {
+        let has = |key| builder.get_config_value(&key).is_some();
+        let has_credentials =
+            has(AmazonS3ConfigKey::AccessKeyId) || has(AmazonS3ConfigKey::WebIdentityTokenFile);
+        self.is_named || !has_credentials
+    }
+
+    /// Returns the credentials that `object_store` uses or requests itself.
+    fn static_credentials(&self) -> Result<Vec<(AmazonS3ConfigKey, String)>, Invalid> {
         use AmazonS3ConfigKey as To;
-        let found = |names: &[(&str, To)]| {
-            let setting = |(name, key): &(&str, To)| Some((*key, self.get(name)?));
-            names.iter().filter_map(setting).collect::<Vec<_>>()
-        };
-        if self.get("aws_access_key_id").is_some() {
-            return Ok(found(&[
-                ("aws_access_key_id", To::AccessKeyId),
-                ("aws_secret_access_key", To::SecretAccessKey),
-                ("aws_session_token", To::Token),
-            ]));
-        }
-        if self.get("web_identity_token_file").is_some() {
-            return Ok(found(&[
-                ("web_identity_token_file", To::WebIdentityTokenFile),
-                ("role_arn", To::RoleArn),
-                ("role_session_name", To::RoleSessionName),
-            ]));
-        }
-        match UNSUPPORTED.iter().find(|name| self.get(name).is_some()) {
-            Some(setting) => Err(Invalid::new(format!(
-                "the profile `{name}` has `{setting}`, which this store cannot use; run `aws configure \
-                 export-credentials --profile {name} --format env` and set the variables that it prints",
-                name = self.name
-            ))),
-            None => Ok(Vec::new()),
-        }
+        Ok(match Source::of(&self.name, &self.files)? {
+            Some(Source::Keys(keys)) => {
+                let token = keys.token.map(|token| (To::Token, token));
+                let keys = [(To::AccessKeyId, keys.key_id), (To::SecretAccessKey, keys.secret_key)];
+                keys.into_iter().chain(token).collect()
+            }
+            Some(Source::WebIdentity(WebIdentity { token_file, role_arn, session_name })) => {
+                let role = role_arn.map(|role| (To::RoleArn, role));
+                let name = session_name.map(|name| (To::RoleSessionName, name));
+                [(To::WebIdentityTokenFile, token_file)].into_iter().chain(role).chain(name).collect()
+            }
+            _ => Vec::new(),
+        })
     }
-}
-
-/// Returns the text of a file; an empty text if it does not exist.
-fn text_of(file: &Path) -> Result<String, Invalid> {
-    let wrong = |reason: String| Invalid::new(format!("`{}`: {reason}", file.display()));
-    let mut text = String::new();
-    let opened = match File::open(file) {
-        Ok(opened) => opened,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(text),
-        Err(error) => return Err(wrong(error.to_string())),
-    };
-    let size =
-        opened.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| wrong(error.to_string()))?;
-    match size as u64 > LARGEST {
-        true => Err(wrong(format!("the file has more than {LARGEST} bytes"))),
-        false => Ok(text),
-    }
-}
-
-/// Returns the settings of a profile, with those of its services; `None` if no file has it. Settings in `credentials`
-/// take precedence.
-fn settings(name: &str, config: &Sections, credentials: &Sections) -> Option<BTreeMap<String, String>> {
-    let in_config = match name {
-        "default" => config.get("default").or_else(|| config.get("profile default")),
-        name => config.get(&format!("profile {name}")),
-    };
-    let in_credentials = credentials.get(name);
-    if in_config.is_none() && in_credentials.is_none() {
-        return None;
-    }
-    let mut settings = in_config.cloned().unwrap_or_default();
-    if let Some(services) = settings.get("services").and_then(|name| config.get(&format!("services {name}")))
-    {
-        settings.extend(services.clone());
-    }
-    settings.extend(in_credentials.cloned().unwrap_or_default());
-    Some(settings)
-}
-
-/// Parses a file. Lines that are not settings are ignored, as the AWS tools do.
-fn sections(text: &str) -> Sections {
-    let mut sections = Sections::new();
-    let mut section = None;
-    let mut outer = String::new();
-    for line in text.lines() {
-        let content = line.trim();
-        if content.is_empty() || content.starts_with(['#', ';']) {
-            continue;
-        }
-        if let Some(name) = content.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
-            let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
-            section = Some(sections.entry(name).or_default());
-            continue;
-        }
-        let (Some(section), Some((name, value))) = (&mut section, content.split_once('=')) else { continue };
-        let name = name.trim().to_ascii_lowercase();
-        // A comment within a value begins after a space.
-        let value =
-            value.split(" #").next().unwrap_or_default().split(" ;").next().unwrap_or_default().trim();
-        if line.starts_with([' ', '\t']) {
-            section.insert(format!("{outer}.{name}"), value.to_owned());
-        } else {
-            outer.clone_from(&name);
-            section.insert(name, value.to_owned());
-        }
-    }
-    sections
 }
 
 #[cfg(test)]
@@ -201,6 +167,7 @@ mod tests {
     use std::process;
 
     use super::*;
+    use crate::client::{Redirects, WINDOW};
 
     const CONFIG: &str = "
 [default]
@@ -286,8 +253,24 @@ aws_session_token = token
         assert_eq!(value(AmazonS3ConfigKey::Region).as_deref(), Some("us-east-2"));
     }
 
+    /// A token of the environment does not belong to the keys of a profile.
     #[test]
-    fn a_missing_or_unsupported_profile_is_an_error_with_advice() {
+    fn a_named_profile_replaces_all_credentials_of_the_environment() {
+        let environment = AmazonS3Builder::new().with_bucket_name("b").with_access_key_id("AKID0");
+        let environment = environment.with_secret_access_key("other").with_token("other");
+        let profile = profile(Some("default"), &[]).unwrap();
+        let connector = Connector::new(Redirects::Any, WINDOW);
+        let builder = profile.apply(environment, false).unwrap();
+        let builder = profile.provide(builder, &connector, WINDOW).unwrap();
+        let built = builder.with_http_connector(connector).build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let credential = runtime.block_on(built.credentials().get_credential()).unwrap();
+        assert_eq!(credential.key_id, "AKIDEXAMPLE");
+        assert_eq!(credential.token, None);
+    }
+
+    #[test]
+    fn a_missing_or_incomplete_profile_is_an_error_with_advice() {
         let missing = profile(Some("none"), &[]).unwrap_err().to_string();
         assert!(
             missing.contains("the profile `none` is not in") && missing.contains(".aws/config"),
@@ -295,7 +278,7 @@ aws_session_token = token
         );
         let sso = profile(Some("sso"), &[]).unwrap();
         let refused = sso.apply(AmazonS3Builder::new(), false).unwrap_err().to_string();
-        assert!(refused.contains("`sso_session`") && refused.contains("export-credentials"), "{refused}");
+        assert!(refused.contains("needs the section `[sso-session company]`"), "{refused}");
         assert!(sso.apply(AmazonS3Builder::new(), true).is_ok());
         let nothing =
             profile(None, &[("AWS_CONFIG_FILE", "/none"), ("AWS_SHARED_CREDENTIALS_FILE", "/none")]);

@@ -16,7 +16,7 @@ use zarr_loopback::{BUCKET, Fault, Options, Request, Server};
 const GROUP: &str = r#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#;
 
 /// Starts a server that answers only requests that were signed with this key.
-fn signed_by(key: &'static str) -> Server {
+pub(crate) fn signed_by(key: &'static str) -> Server {
     let faults = move |asked: &Request| {
         let authorization = asked.header("authorization").unwrap_or_default();
         (!authorization.contains(&format!("Credential={key}/"))).then_some(Fault::Refuse(403))
@@ -27,9 +27,14 @@ fn signed_by(key: &'static str) -> Server {
 }
 
 /// Returns `zarrctl tree` of the hierarchy on a server, without the credentials of this machine.
-fn tree(endpoint: &str) -> Command {
+pub(crate) fn tree(endpoint: &str) -> Command {
+    tree_of(&format!("s3://{BUCKET}/data.zarr"), endpoint)
+}
+
+/// Like [`tree`], with another URL or description of the hierarchy.
+pub(crate) fn tree_of(description: &str, endpoint: &str) -> Command {
     let mut command = Command::new(zarrctl());
-    command.args(["tree", &format!("s3://{BUCKET}/data.zarr")]);
+    command.args(["tree", description]);
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AWS_")) {
         command.env_remove(name);
     }
@@ -37,7 +42,7 @@ fn tree(endpoint: &str) -> Command {
     command
 }
 
-fn said(command: &mut Command) -> (bool, String) {
+pub(crate) fn said(command: &mut Command) -> (bool, String) {
     let output = command.output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(text).unwrap())

@@ -3,6 +3,7 @@
 mod ahead;
 mod archive;
 mod arrays;
+mod aws_profiles;
 mod azure;
 mod cached;
 mod cloud_tools;

@@ -253,3 +253,17 @@ fn boto3_uses_the_loopback_server_like_s3() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(server.values().unwrap().len(), 0);
 }
+
+/// `AWS_ENDPOINT_URL` also replaces the token service, as in the tools of AWS.
+#[test]
+fn a_role_is_assumed_at_the_token_service_of_moto() {
+    let Some(served) = &*SERVED else { return };
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join(".aws")).unwrap();
+    let profiles = "[profile reader]\nrole_arn = arn:aws:iam::123456789012:role/reader\nsource_profile = base\n\
+        [profile base]\naws_access_key_id = known\naws_secret_access_key = verysecret\n";
+    fs::write(home.path().join(".aws/config"), profiles).unwrap();
+    let description = json!({"type": "s3", "url": "s3://private/data.zarr", "profile": "reader"}).to_string();
+    let home = ("HOME", home.path().to_str().unwrap());
+    assert!(served.printed(&["tree", &description], &[home]).contains("chunked uint16"));
+}

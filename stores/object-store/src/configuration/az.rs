@@ -10,7 +10,7 @@ use zarr_spec::typetag;
 
 use super::azure_account::AzureAccount;
 use super::{Built, Endpoint, Opened, Requests, Service, is_true, opened, wrong};
-use crate::client::{Connector, Redirects};
+use crate::client::{Checksums, Connector, Redirects};
 use crate::credentials::{ForAzure, Provided};
 use crate::deletions::{Authorization, Unsent};
 use crate::place::{BucketUrl, bucket_url};
@@ -58,7 +58,8 @@ impl AzConfiguration {
         let identity =
             [endpoint.as_deref(), Some(&account)].into_iter().flatten().collect::<Vec<_>>().join(" ");
         let service = Service::new(Versions::Tags, Some(identity));
-        opened(location, &at, built(builder, account, requests.connector()), &requests, &service)
+        let connector = requests.connector().with_checksums(Checksums::Azure);
+        opened(location, &at, built(builder, account, connector), &requests, &service)
     }
 
     /// Returns a builder with the settings of the description, the variables of `object_store` and those of the Azure

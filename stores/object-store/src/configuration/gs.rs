@@ -9,7 +9,7 @@ use zarr_spec::store::{Store, StoreConfiguration};
 use zarr_spec::typetag;
 
 use super::{Built, Endpoint, Opened, Requests, Service, is_true, named, opened};
-use crate::client::{Connector, Redirects};
+use crate::client::{Checksums, Connector, Redirects};
 use crate::credentials::{ForGoogle, Provided};
 use crate::deletions::{Authorization, Unsent};
 use crate::place::bucket_url;
@@ -61,7 +61,8 @@ impl GsConfiguration {
         let _valid = Endpoint::new(endpoint.as_deref())?;
         let location = format!("gs://{}/{}", at.bucket, at.prefix);
         let service = Service::new(Versions::Generations, endpoint);
-        opened(location, &at, built(builder, requests.connector()), &requests, &service)
+        let connector = requests.connector().with_checksums(Checksums::Google);
+        opened(location, &at, built(builder, connector), &requests, &service)
     }
 }
 

@@ -52,10 +52,7 @@ impl S3Configuration {
         let requests = Requests::new(self.redirects, self.retry_seconds, self.hedge);
         let variable = |name: &str| env::var(name).ok();
         let profile = Profile::read(self.profile.as_deref(), variable)?;
-        let mut builder = self.builder(&profile, provided.is_some())?.with_bucket_name(at.bucket);
-        if let Some(provided) = provided {
-            builder = builder.with_credentials(Arc::new(ForS3(provided)));
-        }
+        let builder = self.builder(&profile, provided.is_some())?.with_bucket_name(at.bucket);
         let value = |key| builder.get_config_value(&key);
         let endpoint = value(AmazonS3ConfigKey::S3Endpoint).or_else(|| value(AmazonS3ConfigKey::Endpoint));
         let allows_http = value(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
@@ -67,6 +64,12 @@ impl S3Configuration {
         }
         let bundle = variable("AWS_CA_BUNDLE").or_else(|| profile.get("ca_bundle").map(str::to_owned));
         let connector = requests.connector().with_certificates(bundle);
+        let is_anonymous = is_true(value(AmazonS3ConfigKey::SkipSignature));
+        let builder = match provided {
+            Some(provided) => builder.with_credentials(Arc::new(ForS3(provided))),
+            None if is_anonymous => builder,
+            None => profile.provide(builder, &connector, requests.window)?,
+        };
         let location = format!("s3://{}/{}", at.bucket, at.prefix);
         let service = Service::new(Versions::Tags, endpoint);
         let built = built(builder.with_retry(requests.policy()), connector);

@@ -1,11 +1,14 @@
 //! Large values, and long listings.
 
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 
 use zarr_loopback::{Fault, Options, Request, Server as S3};
-use zarr_spec::Prefix;
 use zarr_spec::store::Condition;
+use zarr_spec::{BoxError, Prefix, Value, json};
+use zarr_store_object_store::{Credential, Credentials, open_with_credentials};
 
+use super::server::{Reply, Server};
 use super::{bucket, described, key, refused};
 
 /// The minimum size of a value that is uploaded in parts.
@@ -91,4 +94,44 @@ fn a_long_listing_is_streamed() {
     // Pages are requested when the keys of preceding pages are taken.
     assert!(server.take_log().len() <= 3);
     assert_eq!(listed.filter(|key| key.is_ok()).count(), KEYS - 500);
+}
+
+/// Returns the value of a header in the upload of `123456789` with these credentials.
+fn checksum(description: impl Fn(String) -> Value, credential: Credential, header: &str) -> Option<String> {
+    let received = Arc::new(Mutex::new(None));
+    let seen = Arc::clone(&received);
+    let name = header.to_owned();
+    let server = Server::start(move |asked| {
+        if asked.method == "PUT" {
+            *seen.lock().unwrap() = Some(asked.headers.get(&name).cloned());
+        }
+        Reply::new(201, "").with("etag", "\"e\"").with("x-goog-generation", "1")
+    });
+    let source = Arc::new(Fixed(credential));
+    let store = open_with_credentials(&description(server.url()), source).unwrap();
+    store.set(&key("v"), (&b"123456789"[..]).into()).unwrap();
+    received.lock().unwrap().take().unwrap()
+}
+
+#[derive(Debug)]
+struct Fixed(Credential);
+
+impl Credentials for Fixed {
+    fn get(&self) -> Result<Credential, BoxError> {
+        Ok(self.0.clone())
+    }
+}
+
+/// The check value of CRC-32C is e3069283, and `printf 123456789 | md5sum` prints 25f9e794323b453885f5181f1b624d0b. The
+/// key of an account of Azure signs the headers, so that none can be added.
+#[test]
+fn uploads_to_google_and_azure_have_checksums() {
+    let gs = |endpoint| json!({"type": "gs", "url": "gs://b/p", "endpoint": endpoint});
+    let az = |endpoint| json!({"type": "az", "url": "az://b/p", "account": "me", "endpoint": endpoint});
+    let token = || Credential::Token("token".to_owned());
+    let signature = Credential::Signature(vec![("sig".to_owned(), "a".to_owned())]);
+    assert_eq!(checksum(gs, token(), "x-goog-hash").as_deref(), Some("crc32c=4waSgw=="));
+    assert_eq!(checksum(az, token(), "content-md5").as_deref(), Some("JfnnlDI7RTiF9RgfG2JNCw=="));
+    assert_eq!(checksum(az, signature, "content-md5").as_deref(), Some("JfnnlDI7RTiF9RgfG2JNCw=="));
+    assert_eq!(checksum(az, Credential::AccountKey("QQ==".to_owned()), "content-md5"), None);
 }
