@@ -163,10 +163,16 @@ def install(library: Path, folder: Path) -> None:
     checked([ZARRCTL, "plugins", "install", "dist"], folder)
 
 
+@pytest.fixture(scope="module")
+def libraries() -> list[Path]:
+    """Build the crates of this module together, because they share dependencies."""
+    return crates("xor", "twelve-bits")
+
+
 @pytest.mark.parametrize("kind", ["a Rust crate", pytest.param("WebAssembly", marks=NEEDS_CLANG)])
-def test_a_plugin_of_each_kind_is_used_in_all_ways(tmp_path: Path, kind: str) -> None:
+def test_a_plugin_of_each_kind_is_used_in_all_ways(tmp_path: Path, kind: str, request: pytest.FixtureRequest) -> None:
     plugin = PLUGINS[kind]
-    library = webassembly(tmp_path) if kind == "WebAssembly" else crates("xor")[0]
+    library = webassembly(tmp_path) if kind == "WebAssembly" else request.getfixturevalue("libraries")[0]
     write_group(tmp_path / "foreign", plugin)
     install(library, tmp_path)
     read = [sys.executable, "-c", READER]
@@ -188,6 +194,62 @@ def test_a_plugin_of_each_kind_is_used_in_all_ways(tmp_path: Path, kind: str) ->
     installed.write_bytes(library.read_bytes() + b"\0")
     refused = checked([*read, "foreign"], tmp_path).splitlines()
     assert [line for line in refused if plugin.codec["name"] not in line or "Error" not in line] == []
+
+
+# A data type of a plugin, and its own codec or one of the engine. In NumPy, the elements are void.
+TWELVE_BITS = """
+import json, sys
+import numpy as np
+import xarray, zarr, zarr_kit
+
+ENCODED = "23 01 80 ff f7 ff dd 0e"
+elements = np.array([0x123, -2048, 2047, -1, -0x123], dtype="i2").view("V2")
+missing = np.array([-1], dtype="i2").view("V2")[0]
+PACKED = [{"name": "outside.packed12"}, {"name": "packbits", "configuration": {"last_bit": 11}}]
+
+def check(array):
+    assert array.dtype == "V2", array.dtype
+    assert array[...].view("i2").tolist() == elements.view("i2").tolist()
+    assert array[3:].view("i2").tolist() == [-1, -0x123]
+
+for number, serializer in enumerate(PACKED):
+    options = {"shape": 5, "dtype": "outside.int12", "serializer": serializer, "compressors": None}
+    options |= {"fill_value": missing, "dimension_names": ["x"]}
+    # zarr_kit also takes the value in the document.
+    direct = {**options, "fill_value": missing if number == 0 else -1}
+    made = {
+        "direct": zarr_kit.create_group(f"direct{number}").create_array("a", **direct),
+        "default": zarr.create_group(f"default{number}").create_array("a", **options),
+    }
+    with zarr.config.set({"codec_pipeline.path": "zarr_kit.CodecPipeline"}):
+        made["pipeline"] = zarr.create_group(f"pipeline{number}").create_array("a", **options)
+    for name, array in made.items():
+        folder = f"{name}{number}"
+        assert array[...].view("i2").tolist() == [-1] * 5
+        with open(f"{folder}/a/zarr.json") as document:
+            stored = json.load(document)
+        assert (stored["data_type"], stored["fill_value"]) == ("outside.int12", -1)
+        array[...] = elements
+        with open(f"{folder}/a/c/0", "rb") as chunk:
+            assert chunk.read() == bytes.fromhex(ENCODED), folder
+        check(zarr_kit.open_array(folder, path="a", mode="r"))
+        for pipeline in ("zarr.core.codec_pipeline.BatchedCodecPipeline", "zarr_kit.CodecPipeline"):
+            with zarr.config.set({"codec_pipeline.path": pipeline}):
+                check(zarr.open_group(folder, mode="r")["a"])
+                check(xarray.open_dataset(folder, engine="zarr", consolidated=False)["a"].values)
+        check(xarray.open_dataset(folder, engine="zarr-kit")["a"].values)
+print("done")
+"""
+
+
+def test_a_data_type_of_a_plugin_is_used_in_all_ways(tmp_path: Path, libraries: list[Path]) -> None:
+    install(libraries[1], tmp_path)
+    program = [sys.executable, "-c", TWELVE_BITS]
+    assert "`zarrctl plugins trust outside-twelve-bits`" in run(program, tmp_path).stderr
+    shutil.rmtree(tmp_path / "direct0", ignore_errors=True)
+    checked([ZARRCTL, "plugins", "trust", "outside-twelve-bits"], tmp_path)
+    ended = run(program, tmp_path)
+    assert ended.stdout == "done\n", ended.stderr
 
 
 def blocks(page: str, kind: str) -> list[str]:
