@@ -7,11 +7,11 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use zarr_kit::spec::{ByteOrder, DataType, Elements, Representation};
 use zarr_kit::{Array, ElementArray, Error, Progress, Selection};
 
-use crate::calls::{abandonable, detached, handles_signals, watched};
+use crate::calls::{abandonable, cancellable, detached, handles_signals, watched};
 use crate::context::check_process;
 use crate::data_type::description;
 use crate::elements::{Destination, ElementBuffer, Source, variable_elements};
-use crate::failure::exception;
+use crate::failure::{exception, raise};
 use crate::hierarchy::AttributeChange;
 use crate::json;
 use crate::progress::ProgressHandle;
@@ -139,9 +139,7 @@ impl ArrayHandle {
 
     /// Reads elements of a fixed size.
     fn read(&self, py: Python<'_>, entries: &Bound<'_, PyAny>) -> PyResult<ElementBuffer> {
-        let selection = selection(entries)?;
-        let is_long = may_take_long(&self.current(), &selection);
-        ElementBuffer::new(self.run_long(py, is_long, |array| array.read(selection))?)
+        ElementBuffer::new(self.read_selection(py, selection(entries)?)?)
     }
 
     /// Reads one element of a fixed size. Returns `None` if `key` is not one valid integer per dimension.
@@ -153,9 +151,12 @@ impl ArrayHandle {
         let array = self.current();
         let Elements::Fixed { size, .. } = array.data_type().elements() else { return Ok(None) };
         let Some(index) = element_index(key, array.shape()) else { return Ok(None) };
-        let is_long = is_remote(&array);
+        if is_remote(&array) {
+            let element = self.read_selection(py, Selection::Orthogonal(index))?;
+            return Ok(Some(PyBytes::new(py, element.bytes())));
+        }
         let read = |bytes: &mut [u8]| {
-            self.run_long(py, is_long, |array| array.read_into(Selection::Orthogonal(index), bytes))
+            self.run_long(py, false, |array| array.read_into(Selection::Orthogonal(index), bytes))
         };
         PyBytes::new_with(py, size, read).map(Some)
     }
@@ -166,6 +167,9 @@ impl ArrayHandle {
     }
 
     /// Reads elements of a fixed size into `destination`, which has their size.
+    ///
+    /// A remote array of [`ArrayHandle::with_progress`] without a report is read into other memory first: a cancelled
+    /// call does not wait for responses, and no thread may write to the memory of the caller afterwards.
     fn read_into(
         &self,
         py: Python<'_>,
@@ -174,15 +178,19 @@ impl ArrayHandle {
     ) -> PyResult<()> {
         let selection = selection(entries)?;
         let mut destination = Destination::new(destination)?;
+        let is_silent = self.progress.as_ref().is_some_and(|counted| counted.report.is_none());
+        if is_silent && is_remote(&self.current()) {
+            let elements = self.read_selection(py, selection)?;
+            let bytes = elements.bytes();
+            return detached(py, || copy(bytes, destination.bytes_mut()))?;
+        }
         let is_long = may_take_long(&self.current(), &selection);
         self.run_long(py, is_long, |array| array.read_into(selection, destination.bytes_mut()))
     }
 
     /// Reads elements of a variable size: text as strings, others as a list of `bytes`, and of `None` for missing ones.
     fn read_list<'py>(&self, py: Python<'py>, entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let selection = selection(entries)?;
-        let is_long = may_take_long(&self.current(), &selection);
-        variable_for_python(py, self.run_long(py, is_long, |array| array.read(selection))?)
+        variable_for_python(py, self.read_selection(py, selection(entries)?)?)
     }
 
     /// Reads many selections of elements of a variable size, as [`ArrayHandle::read_many`] and
@@ -275,7 +283,12 @@ impl ArrayHandle {
             selections.iter().map(|entries| selection(&entries)).collect::<PyResult<Vec<_>>>()?;
         let array = self.current();
         let is_long = selections.len() > 1 || selections.iter().any(|one| may_take_long(&array, one));
-        self.run_long(py, is_long, |array| array.read_many(&selections))
+        self.read_long(py, is_long, move |array| array.read_many(&selections))
+    }
+
+    fn read_selection(&self, py: Python<'_>, selection: Selection) -> PyResult<ElementArray> {
+        let is_long = may_take_long(&self.current(), &selection);
+        self.read_long(py, is_long, move |array| array.read(selection))
     }
 
     /// Runs `work` without the global interpreter lock.
@@ -301,13 +314,38 @@ impl ArrayHandle {
             return self.run(py, work);
         }
         check_process(self.process)?;
+        let (array, progress) = self.counting();
+        watched(py, &progress, report, || work(&array))?.map_err(|error| exception(&error))
+    }
+
+    /// Runs `work`, which reads into memory that it returns, as [`ArrayHandle::run_long`] does. If the array is remote, a
+    /// cancelled call does not wait for responses.
+    fn read_long<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        is_long: bool,
+        work: impl FnOnce(&Array) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        let may_be_cancelled = self.progress.is_some() || handles_signals(py)?;
+        if !may_be_cancelled || !is_remote(&self.current()) {
+            return self.run_long(py, is_long, work);
+        }
+        check_process(self.process)?;
+        let report = self.progress.as_ref().and_then(|counted| counted.report.as_ref());
+        let (array, progress) = self.counting();
+        cancellable(py, &progress, report, move || work(&array))?.map_err(|error| exception(&error))
+    }
+
+    /// Returns the array and the counter of its calls, which can cancel them.
+    fn counting(&self) -> (Array, Progress) {
         let array = self.current();
-        let new = Progress::new();
-        let (array, progress) = match &self.progress {
-            Some(counted) => (array, &counted.progress),
-            None => (array.with_progress(&new), &new),
-        };
-        watched(py, progress, report, || work(&array))?.map_err(|error| exception(&error))
+        match &self.progress {
+            Some(counted) => (array, counted.progress.clone()),
+            None => {
+                let new = Progress::new();
+                (array.with_progress(&new), new)
+            }
+        }
     }
 
     /// Runs `work`, which changes the array, as [`ArrayHandle::run_long`] does.
@@ -346,6 +384,17 @@ impl Counted {
         let report = handle.report.as_ref().map(|report| report.clone_ref(py));
         Self { progress: handle.progress.clone(), report }
     }
+}
+
+/// Copies elements to the memory of a caller, which has their size.
+fn copy(elements: &[u8], destination: &mut [u8]) -> PyResult<()> {
+    if elements.len() != destination.len() {
+        let [found, expected] = [destination.len(), elements.len()];
+        let message = format!("the destination has {found} bytes, but the selection has {expected}");
+        return Err(raise("ElementsError", &message));
+    }
+    destination.copy_from_slice(elements);
+    Ok(())
 }
 
 /// Returns text as strings, and other elements of a variable size as a list of `bytes`, and of `None` for missing ones.

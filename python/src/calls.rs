@@ -13,7 +13,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use zarr_kit::Progress;
 
-use crate::failure::raise;
+use crate::failure::{exception, raise};
 
 /// The interval between two checks for signals, and between two reports of progress.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -69,21 +69,39 @@ pub(crate) fn abandonable<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
+    cancellable(py, &Progress::new(), None, work)
+}
+
+/// Runs `work`, which changes nothing and counts in `progress`, on another thread. Meanwhile, this thread handles
+/// signals and calls `report`, as [`watched`] does.
+///
+/// An exception of a signal handler or of `report` cancels `progress`. When it is cancelled, here or by another thread,
+/// the call ends immediately, as [`abandonable`] does.
+pub(crate) fn cancellable<T: Send + 'static>(
+    py: Python<'_>,
+    progress: &Progress,
+    report: Option<&Py<PyAny>>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
     let (ended, wait) = sync_channel(1);
     let work = move || {
-        // After an exception, the result is not received.
+        // After a cancellation, the result is not received.
         let _unless_abandoned = ended.send(catch_unwind(AssertUnwindSafe(work)));
     };
-    py.detach(move || {
+    let watch = || Python::attach(|py| py.check_signals().and_then(|()| call(py, report, progress)));
+    let result = py.detach(move || {
         builder().spawn(work).map_err(|error| no_thread(&error))?;
         loop {
             match wait.recv_timeout(INTERVAL) {
                 Ok(result) => return result.map_err(|panic| internal_error(&*panic)),
-                Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                Err(RecvTimeoutError::Timeout) => watch().inspect_err(|_| progress.cancel())?,
                 Err(RecvTimeoutError::Disconnected) => return Err(internal_error(&"a thread ended early")),
             }
+            progress.check().map_err(|cancelled| exception(&cancelled))?;
         }
-    })
+    })?;
+    call(py, report, progress)?;
+    Ok(result)
 }
 
 /// Returns whether this thread handles the signals of the process.

@@ -182,7 +182,8 @@ fn created(
         return Ok(Created { codec: registry.codec(creation, &chunk)?, needs_chunk: false });
     }
     let mut refusal = None;
-    let tried = TRIED_TYPES.into_iter().flat_map(|name| TRIED_SHAPES.map(|shape| (name, shape)));
+    let names = TRIED_TYPES.into_iter().chain(data_types_of_package(creation, registry));
+    let tried = names.flat_map(|name| TRIED_SHAPES.map(|shape| (name, shape)));
     for (name, shape) in tried {
         let Some(array) = small_array(registry, name, shape) else { continue };
         match registry.codec(creation, &array) {
@@ -194,6 +195,14 @@ fn created(
         }
     }
     Err(refusal.unwrap_or_else(|| CodecError::Unsupported("this build does not have data types".to_owned())))
+}
+
+/// Returns the names of the data types that the package of a codec has. A plugin may have a codec for only these.
+fn data_types_of_package(creation: &Creation<'_>, registry: &Registry) -> Vec<&'static str> {
+    let codec = registry.codecs().find(creation.format, creation.identifier, creation.reading);
+    let Ok(origin) = codec.map(|codec| codec.origin) else { return Vec::new() };
+    let data_types = registry.data_types().iter().filter(|data_type| data_type.origin == origin);
+    data_types.filter_map(|data_type| data_type.identifiers.name).collect()
 }
 
 /// Returns an array of a data type of v3 and a shape.

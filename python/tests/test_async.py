@@ -2,13 +2,19 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
+from held_bucket import HeldBucket, held_bucket
 
 import zarr_kit
 from zarr_kit import errors
@@ -100,6 +106,31 @@ def test_many_selections_appends_and_resizes_have_the_results_of_their_twins() -
     asyncio.run(use())
 
 
+def test_other_ways_of_indexing_have_the_same_methods() -> None:
+    elements = np.arange(12).reshape(4, 3)
+    array = zarr_kit.create_array("memory:", data=elements, chunks=(2, 3))
+    reports: list[tuple[int, int]] = []
+    out = np.empty((2, 2), elements.dtype)
+    assert array.oindex.read(([2, 0], [0, 2]), out=out, progress=lambda *counts: reports.append(counts)) is out
+    assert out.tolist() == [[6, 8], [0, 2]]
+    assert reports[-1] == (2, 2)
+    with pytest.raises(errors.ElementsError, match="shape"):
+        array.vindex.read(([0], [1]), out=out)
+
+    async def use() -> None:
+        block = np.empty((2, 3), elements.dtype)
+        assert await array.blocks.read_async((1, 0), out=block) is block
+        assert block.tolist() == [[6, 7, 8], [9, 10, 11]]
+        await array.vindex.write_async(([0, 3], [1, 2]), [50, 51])
+        assert (await array.vindex.read_async(([0, 3], [1, 2]))).tolist() == [50, 51]
+        with pytest.raises(IndexError):
+            await array.oindex.read_async(([9], 0))
+
+    asyncio.run(use())
+    array.blocks.write(0, 7)
+    assert array[...].tolist() == [[7] * 3, [7] * 3, [6, 7, 8], [9, 10, 51]]
+
+
 def many_chunks(folder: Path) -> zarr_kit.Array:
     return zarr_kit.create_array(folder, shape=4_000_000, dtype="i4", chunks=(1_000,), compressors=None, threads=1)
 
@@ -185,3 +216,94 @@ def test_a_forked_process_has_its_own_threads(tmp_path: Path) -> None:
         found = asyncio.run(zarr_kit.open_array(tmp_path, mode="r").read_async(1))
         os._exit(0 if found == 1 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.fixture
+def bucket() -> Iterator[HeldBucket]:
+    with held_bucket() as bucket:
+        yield bucket
+
+
+# The server answers after two minutes.
+PROMPT = 20
+
+FAR_READS: dict[str, Callable[[zarr_kit.Array, Any], Awaitable[Any]]] = {
+    "all": lambda array, _: array.read_async(),
+    "one element": lambda array, _: array.read_async(3),
+    "into memory": lambda array, out: array.read_async(out=out),
+    "many": lambda array, _: array.read_many_async([slice(2), [5]]),
+    "coordinates": lambda array, out: array.vindex.read_async([0, 1, 2, 3, 4, 5, 6, 7], out=out),
+}
+
+
+@pytest.mark.parametrize("name", FAR_READS)
+def test_a_cancelled_read_does_not_wait_for_a_server(bucket: HeldBucket, name: str) -> None:
+    array = zarr_kit.create_array(bucket.url, data=np.arange(8), chunks=2)
+    out = np.full(8, -1)
+    read = FAR_READS[name]
+    bucket.free.clear()
+    bucket.requests.clear()
+
+    async def cancel() -> None:
+        reading = asyncio.ensure_future(read(array, out))
+        await asyncio.to_thread(bucket.wait_for_requests, 1)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(reading, 0.01)
+
+    start = time.monotonic()
+    asyncio.run(cancel())
+    assert time.monotonic() - start < PROMPT
+    bucket.free.set()
+    # Late responses change nothing, and the array can still be used.
+    assert array[...].tolist() == list(range(8))
+    assert set(out) == {-1}
+    asyncio.run(FAR_READS["into memory"](array, out))  # type: ignore[arg-type]
+    assert out.tolist() == list(range(8))
+
+
+def test_strings_of_a_server_are_not_waited_for(bucket: HeldBucket) -> None:
+    array = zarr_kit.create_array(bucket.url, data=np.array(["a", "b"], dtype="T"), chunks=1)
+    bucket.free.clear()
+    start = time.monotonic()
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(array.read_async(), 0.2))
+    assert time.monotonic() - start < PROMPT
+
+
+def test_a_program_ends_while_a_server_does_not_answer(bucket: HeldBucket) -> None:
+    zarr_kit.create_array(bucket.url, data=np.arange(8), chunks=2)
+    program = """
+import asyncio, sys, zarr_kit
+array = zarr_kit.open_array(sys.argv[1], mode="r")
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    asyncio.run(asyncio.wait_for(array.read_async(), 0.5))
+except TimeoutError:
+    print("timeout", flush=True)
+"""
+    command = [sys.executable, "-c", program, bucket.url]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        bucket.free.clear()
+        start = time.monotonic()
+        output, message = process.communicate("\n", timeout=100)
+    assert (process.returncode, output) == (0, "timeout\n"), message
+    assert time.monotonic() - start < PROMPT
+
+
+def test_xarray_does_not_wait_for_a_server_after_a_cancellation(bucket: HeldBucket) -> None:
+    group = zarr_kit.create_group(bucket.url)
+    group.create_array("t", data=np.arange(8), chunks=2, dimension_names=["x"])
+    dataset = xr.open_dataset(bucket.url, engine="zarr-kit")
+    bucket.free.clear()
+    start = time.monotonic()
+    for variable in (dataset["t"], dataset["t"][::-1], dataset["t"][[5, 2]]):
+        with pytest.raises(TimeoutError):
+            asyncio.run(asyncio.wait_for(variable.load_async(), 0.2))
+    assert time.monotonic() - start < PROMPT
+    bucket.free.set()
+    assert asyncio.run(dataset["t"][[5, 2]].load_async()).values.tolist() == [5, 2]

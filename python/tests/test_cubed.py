@@ -20,11 +20,14 @@ def settings(block):
     pipeline = array._async_array.codec_pipeline
     assert type(pipeline) is zarr_kit.CodecPipeline, type(pipeline)
     assert pipeline._strict is (sys.argv[3] == "True"), pipeline._strict
+    assert zarr.config.get("codec_pipeline.conditional", "warn") == sys.argv[4]
     return block + os.getpid()
 
 if __name__ == "__main__":
-    folder, executor, strict = sys.argv[1:]
+    folder, executor, strict, conditional = sys.argv[1:]
     zarr.config.set({"codec_pipeline.strict": strict == "True"})
+    if conditional != "warn":
+        zarr.config.set({"codec_pipeline.conditional": conditional})
     spec = zarr_kit.cubed.spec(work_dir=f"{folder}/work", allowed_mem="500MB", executor_name=executor)
     data = np.arange(60).reshape(6, 10)
     zarr.create_array(f"{folder}/in.zarr", data=data, chunks=(2, 5))
@@ -38,10 +41,13 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(("executor", "strict"), [("single-threaded", True), ("processes", True), ("processes", False)])
-def test_cubed_computes_with_the_pipeline(tmp_path: Path, executor: str, strict: bool) -> None:
+@pytest.mark.parametrize(
+    ("executor", "strict", "conditional"),
+    [("single-threaded", True, "warn"), ("processes", True, "warn"), ("processes", False, "require")],
+)
+def test_cubed_computes_with_the_pipeline(tmp_path: Path, executor: str, strict: bool, conditional: str) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    command = [sys.executable, str(program), str(tmp_path), executor, str(strict)]
+    command = [sys.executable, str(program), str(tmp_path), executor, str(strict), conditional]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert ended.stdout == "<class 'zarr_kit.CodecPipeline'>\n", ended.stderr

@@ -223,8 +223,9 @@ def test_the_error_of_a_credential_provider_is_that_of_the_call(bucket: Bucket) 
     with pytest.raises(zarr_kit.ZarrError, match=r"credentials Token\(.*\) cannot be used with S3"):
         zarr_kit.open_array(bucket.store(lambda: {"token": "x", "expires_at": None}), mode="r")
     assert bucket.signers == []
-    with pytest.raises(errors.NotSupportedError, match="environment variables"):
-        zarr_kit.copy(bucket.store(lasting), "copy.zarr")
+    with pytest.raises(errors.CopyError, match="RuntimeError: the vault is closed") as raised:
+        zarr_kit.copy(bucket.store(failing), "copy.zarr")
+    assert "python-credentials" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -353,6 +354,52 @@ def test_a_store_with_a_credential_provider_is_written(held: HeldBucket, monkeyp
     for chunks in choices:
         opened = xr.open_dataset(store, engine="zarr-kit", chunks=chunks)
         assert opened["x"].values.tolist() == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*does not have conditional writes")
+def test_a_copy_calls_the_credential_providers(
+    held: HeldBucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zarr_kit.create_array(f"{held.url}/a.zarr", data=np.arange(6), chunks=2)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    called: list[str] = []
+
+    def provider(name: str) -> dict[str, Any]:
+        called.append(name)
+        return keys(None)
+
+    def failing() -> dict[str, Any]:
+        raise RuntimeError("the vault is closed")
+
+    def store(prefix: str, credentials: Any) -> obstore.store.S3Store:
+        options: dict[str, Any] = {"region": "us-east-1", "endpoint": held.endpoint}
+        options["client_options"] = {"allow_http": True}
+        return obstore.store.S3Store(held.name, prefix=prefix, credential_provider=credentials, **options)
+
+    source = store("a.zarr", partial(provider, "source"))
+    zarr_kit.copy(source, tmp_path / "a.zarr", chunks=(3,))
+    # One source of credentials serves the whole copy.
+    assert called == ["source"]
+    zarr_kit.copy(zarr_kit.open_array(source, mode="r"), tmp_path / "b.zarr")
+    # The source and the destination have different credentials.
+    called.clear()
+    destination = store("c.zarr", partial(provider, "destination"))
+    zarr_kit.copy(source, destination)
+    assert sorted(called) == ["destination", "source"]
+    for location in (tmp_path / "a.zarr", tmp_path / "b.zarr", destination):
+        assert zarr_kit.open_array(location, mode="r")[...].tolist() == list(range(6))
+    for first, second in [
+        (source, destination),
+        (source, store("d.zarr", failing)),
+        (store("a.zarr", failing), tmp_path / "e"),
+    ]:
+        with pytest.raises(errors.CopyError, match="overwrite|vault is closed") as raised:
+            zarr_kit.copy(first, second)
+        assert "python-credentials" not in str(raised.value)
+    # The description is valid only during a copy.
+    with pytest.raises(zarr_kit.ZarrError, match="python-credentials"):
+        zarr_kit.open({"type": "python-credentials", "number": 0})
 
 
 def test_xarray_opens_stores_of_other_packages(stored: Path) -> None:

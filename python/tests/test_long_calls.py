@@ -215,6 +215,10 @@ READS = [
     "group.arrays()",
     "group.tree()",
     "array.nchunks_initialized",
+    "array[...]",
+    "array[1]",
+    "array.read_many([0, slice(2)])",
+    "array.read(progress=lambda done, planned: None)",
 ]
 
 

@@ -127,6 +127,8 @@ def test_nodes_are_shown_as_text_and_html(group: zarr_kit.Group) -> None:
     assert "<svg" in array._repr_html_()
     assert "(2, 3)" in array._repr_html_()
     assert "<details><summary>below</summary>" in group._repr_html_()
+    words = zarr_kit.create_array("memory:", shape=2, dtype="string")
+    assert re.search(r"^Fill value +: ''$", repr(words.info), re.MULTILINE)
 
 
 def test_the_picture_of_an_array_has_the_edges_of_its_chunks() -> None:

@@ -1,5 +1,6 @@
 """The codec pipeline for zarr-python, compared with the pipeline of zarr-python itself."""
 
+import asyncio
 import os
 import pickle
 import subprocess
@@ -338,6 +339,26 @@ def test_a_damaged_chunk_is_named(tmp_path: Path, kind: str) -> None:
     with pytest.raises(zarr_kit.ZarrError, match=r"a/c/1.*gzip"):
         array[...]
     assert array[:5].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_chunk_that_is_passed_without_its_key_is_described(tmp_path: Path) -> None:
+    """zarr-python decodes and encodes the indices of shards in this way."""
+    array = create_array(tmp_path / "a", data=np.arange(10), chunks=(5,), compressors=zarr.codecs.GzipCodec())
+    prototype = zarr.core.buffer.default_buffer_prototype()
+    config = zarr.core.array_spec.ArrayConfig.from_dict({})
+    spec = zarr.core.array_spec.ArraySpec((5,), array.metadata.data_type, 0, config, prototype)
+    damaged = prototype.buffer.from_bytes(b"damaged")
+    described = r"^a chunk of shape \(5,\) and data type int64: .*"
+    pipeline = array._async_array.codec_pipeline
+    with pytest.raises(zarr_kit.ZarrError, match=f"{described}gzip"):
+        asyncio.run(pipeline.decode([(damaged, spec)]))
+    options: dict[str, Any] = {"shape": 10, "dtype": "i8", "chunks": (5,), "filters": [UnknownCodec()]}
+    unsupported = create_array(tmp_path / "b", **options)._async_array.codec_pipeline
+    elements = prototype.nd_buffer.from_numpy_array(np.arange(5))
+    with pytest.raises(zarr_kit.ZarrError, match=f"{described}test.unknown"):
+        asyncio.run(unsupported.decode([(damaged, spec)]))
+    with pytest.raises(zarr_kit.ZarrError, match=f"{described}test.unknown"):
+        asyncio.run(unsupported.encode([(elements, spec)]))
 
 
 def test_the_pipeline_is_pickled(tmp_path: Path) -> None:

@@ -4,12 +4,8 @@
 # mypy: allow-untyped-calls
 
 import json
-import os
 import pickle
-import shutil
-import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +17,13 @@ import pytest
 import zarr
 import zarr.core.dtype
 import zarr.registry
+from plugin_builds import run
 
 import zarr_kit
 import zarr_kit_plugins._names as names
 from zarr_kit import _engine
 from zarr_kit_plugins._lazy import codec_for_numcodecs
 
-ROOT = Path(__file__).parents[2]
 PIPELINES = [
     "zarr.core.codec_pipeline.BatchedCodecPipeline",
     "zarr.core.codec_pipeline.FusedCodecPipeline",
@@ -200,80 +196,6 @@ assert not zarr.registry._codec_registries.get("imagecodecs_lzw")
 """
     ended = run([sys.executable, "-c", program], tmp_path, ZARR_KIT_REGISTRATION="off")
     assert (ended.returncode, ended.stderr) == (0, "")
-
-
-@pytest.fixture
-def zarrctl() -> Path:
-    """Return the script of the package."""
-    return Path(sys.executable).with_name("zarrctl")
-
-
-def test_a_plugin_is_installed_and_used_by_an_unchanged_program(tmp_path: Path, zarrctl: Path) -> None:
-    write_archive(zarrctl, tmp_path)
-    document = {
-        "zarr_format": 3,
-        "node_type": "array",
-        "shape": [3],
-        "data_type": "uint8",
-        "fill_value": 0,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3]}},
-        "chunk_key_encoding": {"name": "default"},
-        "codecs": [{"name": "bytes"}, {"name": "example.xor", "configuration": {"key": 255}}],
-    }
-    (tmp_path / "x.zarr/c").mkdir(parents=True)
-    (tmp_path / "x.zarr/zarr.json").write_text(json.dumps(document))
-    (tmp_path / "x.zarr/c/0").write_bytes(bytes([254, 253, 252]))
-    program = [sys.executable, "-c", "import zarr; print(zarr.open('x.zarr')[:])"]
-    assert "example.xor" in run(program, tmp_path).stderr
-
-    assert run([zarrctl, "plugins", "install", "xor.zip"], tmp_path).returncode == 0
-    ended = run(program, tmp_path)
-    assert ended.returncode != 0 and "`zarrctl plugins trust xor-c`" in ended.stderr
-
-    assert run([zarrctl, "plugins", "trust", "xor-c"], tmp_path).returncode == 0
-    for environment in [{}, {"ZARR_CODEC_PIPELINE__PATH": "zarr_kit.CodecPipeline"}]:
-        ended = run(program, tmp_path, **environment)
-        assert (ended.stdout, ended.stderr) == ("[1 2 3]\n", "")
-    xarray = """
-import sys, xarray
-for engine in ("zarr", "zarr-kit"):
-    opened = xarray.open_dataset("d.zarr", engine=engine, consolidated=False)
-    print(opened["a"].values, [codec.to_dict()["name"] for codec in opened["a"].encoding["compressors"]])
-    opened.to_zarr(engine, zarr_format=3, consolidated=False)
-    print(xarray.open_dataset(engine, engine=engine, consolidated=False)["a"].values)
-"""
-    shutil.copytree(tmp_path / "x.zarr", tmp_path / "d.zarr/a")
-    (tmp_path / "d.zarr/zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
-    (tmp_path / "d.zarr/a/zarr.json").write_text(json.dumps({**document, "dimension_names": ["x"]}))
-    ended = run([sys.executable, "-c", xarray], tmp_path)
-    assert ended.stdout == "[1 2 3] ['example.xor']\n[1 2 3]\n" * 2, ended.stderr
-    for engine in ("zarr", "zarr-kit"):
-        assert (tmp_path / engine / "a/c/0").read_bytes() == bytes([254, 253, 252])
-
-    written = "import zarr; a = zarr.open('x.zarr', mode='r+'); a[1] = 9; print(a[:])"
-    assert run([sys.executable, "-c", written], tmp_path).stdout == "[1 9 3]\n"
-    assert (tmp_path / "x.zarr/c/0").read_bytes() == bytes([254, 246, 252])
-
-
-def write_archive(zarrctl: Path, folder: Path) -> None:
-    """Write `xor.zip` with the codec `example.xor`, which is written in C."""
-    plugin = ROOT / "zarr-plugin"
-    source = folder / "library.c"
-    source.write_text('#include "tests/plugins/xor.c"\n')
-    options = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", f"-I{plugin}/include", f"-I{plugin}"]
-    assert run(["cc", *options, "-o", "libxor.so", source], folder).returncode == 0
-    packed = run([zarrctl, "plugins", "pack", "libxor.so"], folder)
-    assert packed.returncode == 0, packed.stderr
-    with zipfile.ZipFile(folder / "xor.zip", "w") as archive:
-        for path in (folder / "dist").iterdir():
-            archive.write(path, f"dist/{path.name}")
-
-
-def run(command: list[Any], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command with `folder` as the home of the user."""
-    removed = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "ZARR_"))}
-    environment = {**removed, "HOME": str(folder), **environment}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 IMAGES: dict[str, tuple[str, tuple[int, ...], dict[str, Any]]] = {

@@ -235,21 +235,23 @@ class Array:
     async def read_async(self, key: Any = ..., *, out: Any = None) -> Any:
         """Do the same as :meth:`read` while the event loop continues.
 
-        If the task is cancelled, no more chunks are decoded, and `out` contains a part of the elements.
+        If the task is cancelled, no more chunks are decoded, and `out` contains a part of the elements. If the store is on
+        a server, the task does not wait for responses, and `out` is unchanged.
         """
         return await in_background(lambda progress: self._with_progress(progress).read(key, out=out))
 
     async def write_async(self, key: Any, value: Any) -> None:
         """Do the same as ``array[key] = value`` while the event loop continues.
 
-        If the task is cancelled, no more chunks are written.
+        If the task is cancelled, no more chunks are written. The task waits for the responses to the requests that were
+        sent.
         """
         await in_background(lambda progress: self._with_progress(progress).__setitem__(key, value))
 
     async def read_many_async(self, keys: Iterable[Any]) -> list[Any]:
         """Do the same as :meth:`read_many` while the event loop continues.
 
-        If the task is cancelled, no more chunks are decoded.
+        If the task is cancelled, no more chunks are decoded, and the task does not wait for the responses of a server.
         """
         return await in_background(lambda progress: self._with_progress(progress).read_many(keys))
 
@@ -450,10 +452,29 @@ class Indexer:
         self._make_plan = make_plan
 
     def __getitem__(self, key: Any) -> Any:
-        return self._array._read(self._make_plan(key, self._array.shape))
+        return self._array._read(self._plan(key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._array._write(self._make_plan(key, self._array.shape), value)
+        self._array._write(self._plan(key), value)
+
+    def read(self, key: Any, *, out: Any = None, progress: Report | None = None) -> Any:
+        """Return the elements that `key` selects, as :meth:`Array.read` does."""
+        return self._array._reporting(progress)._read(self._plan(key), out)
+
+    def write(self, key: Any, value: Any, *, progress: Report | None = None) -> None:
+        """Replace the elements that `key` selects, as :meth:`Array.write` does."""
+        self._array._reporting(progress)._write(self._plan(key), value)
+
+    async def read_async(self, key: Any, *, out: Any = None) -> Any:
+        """Do the same as :meth:`read` while the event loop continues, as :meth:`Array.read_async` does."""
+        return await in_background(lambda progress: self._array._with_progress(progress)._read(self._plan(key), out))
+
+    async def write_async(self, key: Any, value: Any) -> None:
+        """Do the same as :meth:`write` while the event loop continues, as :meth:`Array.write_async` does."""
+        await in_background(lambda progress: self._array._with_progress(progress)._write(self._plan(key), value))
+
+    def _plan(self, key: Any) -> Plan:
+        return self._make_plan(key, self._array.shape)
 
 
 def _positive_axis(axis: int, rank: int) -> int:

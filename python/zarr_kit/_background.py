@@ -17,8 +17,8 @@ _CALLS = 32
 async def in_background[T](work: Callable[[_engine.Progress], T]) -> T:
     """Run `work` on a thread, and cancel it if the task is cancelled.
 
-    After a cancellation, the task ends when the chunks that were started are complete, so that no thread still uses the
-    memory of the caller.
+    After a cancellation, the task ends when no thread uses the memory of the caller any more: reads of a store on a
+    server end immediately, and others when the chunks that were started are complete.
     """
     # Only imported if it is used, because it loads many modules.
     import asyncio

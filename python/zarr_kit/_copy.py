@@ -15,7 +15,7 @@ from zarr_kit._credentials import credential_source
 from zarr_kit._group import Group
 from zarr_kit._hierarchy import ZarrFormat, format_name, thread_count
 from zarr_kit._location import Location, is_in_memory, store_location
-from zarr_kit.errors import InvalidInputError, NotSupportedError, check_names
+from zarr_kit.errors import InvalidInputError, check_names
 
 # The value of the command line for an array without shards or codecs.
 _NONE = "none"
@@ -85,18 +85,14 @@ def copy(source: Location | Array | Group, destination: Location, **options: Unp
     """
     check_names("copy()", options, CopyOptions.__annotations__)
     paths = _texts("path", options.get("path", ()))
-    opened = isinstance(source, (Array, Group)) and source._hierarchy.opening.credentials
-    if opened or credential_source(source) or credential_source(destination):
-        raise NotSupportedError(
-            "copy() does not call credential providers: set the environment variables of the service instead"
-        )
     if isinstance(source, (Array, Group)):
-        from_location = source.location
+        opening = source._hierarchy.opening
+        copied = opening.location, opening.credentials
         paths = paths or [source.path]
     else:
-        from_location = store_location(source, options.get("source_storage_options"))
-    to_location = store_location(destination, options.get("storage_options"))
-    for location in (from_location, to_location):
+        copied = store_location(source, options.get("source_storage_options")), credential_source(source)
+    places = copied, (store_location(destination, options.get("storage_options")), credential_source(destination))
+    for location, _ in places:
         if is_in_memory(location):
             raise InvalidInputError("a store in memory cannot be copied: write to a folder instead")
     arguments = [*_flags(options), *_repeated("path", paths), *_conversions(options)]
@@ -107,7 +103,7 @@ def copy(source: Location | Array | Group, destination: Location, **options: Unp
         select = [f"{name}={_selected(part)}" for name, part in select.items()]
     arguments += _repeated("select", _texts("select", select))
     threads = thread_count(options.get("threads"))
-    _engine.copy([*arguments, "--", from_location, to_location], threads, _engine.Progress(options.get("progress")))
+    _engine.copy(arguments, places, threads, _engine.Progress(options.get("progress")))
 
 
 def _flags(options: CopyOptions) -> list[str]:

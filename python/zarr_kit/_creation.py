@@ -206,7 +206,8 @@ def _key_encoding(encoding: Mapping[str, Any] | str | None, *, is_v2: bool) -> d
 
 def _fill_bytes(fill_value: Any, element: ElementType | None) -> bytes | None:
     if element is None:
-        return None
+        # Elements of data types that NumPy lacks are read as void scalars.
+        return fill_value.tobytes() if isinstance(fill_value, np.void) else None
     if isinstance(fill_value, _Default):
         is_time = element.dtype.kind in "mM"
         return element.to_bytes("NaT") if is_time else None

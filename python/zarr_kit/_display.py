@@ -44,7 +44,8 @@ def array_info(array: Array) -> Info:
             "Format": array.format,
             "Path": array.path,
             "Data type": array.data_type,
-            "Fill value": array.fill_value,
+            # Empty text would not be seen.
+            "Fill value": repr(fill) if isinstance(fill := array.fill_value, (str, bytes)) else fill,
             "Shape": array.shape,
             "Shard shape": array.shards,
             "Chunk shape": array.chunks,

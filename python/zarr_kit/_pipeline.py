@@ -18,7 +18,7 @@ from zarr.core.buffer import Buffer, NDBuffer
 from zarr.core.codec_pipeline import FusedCodecPipeline
 
 from zarr_kit._hierarchy import thread_count
-from zarr_kit._pipeline_chunks import bytes_of, file_of, folder_of, read_chunks, write_chunks
+from zarr_kit._pipeline_chunks import bytes_of, checked, file_of, folder_of, read_chunks, write_chunks
 from zarr_kit._pipeline_coders import ChunkCoder, chunk_coder, fill_value, untyped
 from zarr_kit._pipeline_conditions import are_required, check_store
 from zarr_kit._pipeline_parts import ChunkPart, covers_chunk
@@ -43,12 +43,15 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
     def __init__(self, fallback: FusedCodecPipeline, strict: bool) -> None:
         self._fallback = fallback
         self._strict = strict
+        # Whether `codec_pipeline.conditional` was "require" in the process that pickled this object.
+        self._requires_conditions = False
         self._has_warned = False
         # Of the last call: the description of its chunks, the process and the number of threads, and the coder.
         self._last: tuple[ArraySpec, tuple[int, int | None], ChunkCoder] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_last": None}
+        # The process that unpickles this object may have other settings.
+        return {**self.__dict__, "_last": None, "_requires_conditions": self._must_have_conditions()}
 
     @classmethod
     def from_codecs(cls, codecs: Iterable[Codec]) -> Self:
@@ -57,7 +60,9 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         return cls(FusedCodecPipeline.from_codecs(codecs), _is_strict())
 
     def evolve_from_array_spec(self, array_spec: ArraySpec) -> Self:
-        return type(self)(self._fallback.evolve_from_array_spec(array_spec), self._strict)
+        evolved = type(self)(self._fallback.evolve_from_array_spec(array_spec), self._strict)
+        evolved._requires_conditions = self._requires_conditions
+        return evolved
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CodecPipeline) and self._fallback == other._fallback
@@ -86,7 +91,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         self, chunk_bytes_and_specs: Iterable[tuple[Buffer | None, ArraySpec]]
     ) -> Iterable[NDBuffer | None]:
         chunks = list(chunk_bytes_and_specs)
-        coders = self._coders([("a chunk", spec) for _, spec in chunks])
+        coders = self._coders([(_described_chunk(spec), spec) for _, spec in chunks])
         if coders is None:
             with _falling_back():
                 return await self._fallback.decode(chunks)
@@ -99,7 +104,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         self, chunk_arrays_and_specs: Iterable[tuple[NDBuffer | None, ArraySpec]]
     ) -> Iterable[Buffer | None]:
         chunks = list(chunk_arrays_and_specs)
-        coders = self._coders([("a chunk", spec) for _, spec in chunks])
+        coders = self._coders([(_described_chunk(spec), spec) for _, spec in chunks])
         if coders is None:
             with _falling_back():
                 return await self._fallback.encode(chunks)
@@ -166,11 +171,15 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         coders = self._coders([(part.store_path, part.spec) for part in parts], memory)
         if coders is None:
             if not all(part.is_complete for part in parts):
-                check_store(parts[0].store_path)
+                check_store(parts[0].store_path, required=self._must_have_conditions())
             with _falling_back():
                 await self._fallback.write(batch, value, drop_axes)
             return
-        await write_chunks(list(zip(parts, coders, strict=True)), memory, drop_axes)
+        required = self._must_have_conditions()
+        await write_chunks(list(zip(parts, coders, strict=True)), memory, drop_axes, required=required)
+
+    def _must_have_conditions(self) -> bool:
+        return self._requires_conditions or are_required()
 
     def _files(self, batch: list[Any], memory: Any, *, writes: bool) -> tuple[ChunkCoder, str] | None:
         """Return the coder and the folder of chunks that are files, if the engine reads and writes them itself.
@@ -240,7 +249,8 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
     def _refuse(self, chunk: object, reason: Exception) -> None:
         names = ", ".join(_codec_name(codec) for codec in self)
         text = f"{chunk}: zarr_kit.CodecPipeline does not support this array with the codecs {names}: {reason}"
-        if self._strict:
+        # The pipeline of inner chunks is created in the process that reads them, which may have another setting.
+        if self._strict and not _FALLS_BACK.get():
             advice = "set `codec_pipeline.strict` to False to use the pipeline of zarr-python for such arrays"
             kind = type(reason) if isinstance(reason, ZarrError) else NotSupportedError
             raise kind(f"{text}; {advice}") from reason
@@ -275,17 +285,20 @@ def _is_strict() -> bool:
 
 def _decoded(coder: ChunkCoder, value: Buffer, spec: ArraySpec) -> NDBuffer:
     (result,) = coder.engine.decode([bytes_of(value)])
-    if isinstance(result, Exception):
-        raise result
+    result = checked(_described_chunk(spec), result)
     chunk = coder.array(result, spec.shape).astype(spec.dtype.to_native_dtype(), copy=False)
     return spec.prototype.nd_buffer.from_ndarray_like(chunk)
 
 
 def _encoded(coder: ChunkCoder, chunk: NDBuffer, spec: ArraySpec) -> Buffer | None:
     (result,) = coder.engine.encode([coder.buffer(chunk.as_numpy_array())])
-    if isinstance(result, Exception):
-        raise result
+    result = checked(_described_chunk(spec), result)
     return None if result is None else spec.prototype.buffer.from_bytes(result)
+
+
+def _described_chunk(spec: ArraySpec) -> str:
+    """Return a name for a chunk that zarr-python passes without its store and key."""
+    return f"a chunk of shape {spec.shape} and data type {spec.dtype.to_native_dtype()}"
 
 
 def _described(memory: NDArray[Any], dropped: tuple[int, ...]) -> dict[str, Any]:

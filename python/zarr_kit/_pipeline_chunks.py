@@ -33,9 +33,9 @@ async def read_chunks(
 
 
 async def write_chunks(
-    chunks: list[tuple[ChunkPart, ChunkCoder]], memory: NDArray[Any], dropped: tuple[int, ...]
+    chunks: list[tuple[ChunkPart, ChunkCoder]], memory: NDArray[Any], dropped: tuple[int, ...], *, required: bool
 ) -> None:
-    """Write parts of chunks."""
+    """Write parts of chunks. If `required` is true, parts of chunks need conditional writes."""
     chunks = [(_to_merge(part, coder), coder) for part, coder in chunks]
     refused: list[_Refused] = []
     folder = _only_folder([part for part, _ in chunks])
@@ -44,11 +44,11 @@ async def write_chunks(
         for parts in _groups([part for part, _ in chunks]):
             chosen = chunks[first : first + len(parts)]
             # One thread for all files, because another task and thread for each would take longer.
-            refused += await asyncio.to_thread(_write_files, folder, chosen, memory, dropped)
+            refused += await asyncio.to_thread(_write_files, folder, chosen, memory, dropped, required)
             first += len(parts)
         chunks = [(failed.part, failed.coder) for failed in refused]
     elif chunks and not all(part.is_complete for part, _ in chunks):
-        check_store(chunks[0][0].store_path)
+        check_store(chunks[0][0].store_path, required=required)
     async for first, values in _fetched(_groups([part for part, _ in chunks]), _existing_value):
         group = chunks[first : first + len(values)]
         writing = _Writing([part for part, _ in group], [coder for _, coder in group], values, dropped)
@@ -68,7 +68,11 @@ class _Refused(NamedTuple):
 
 
 def _write_files(
-    folder: str, chunks: list[tuple[ChunkPart, ChunkCoder]], memory: NDArray[Any], dropped: tuple[int, ...]
+    folder: str,
+    chunks: list[tuple[ChunkPart, ChunkCoder]],
+    memory: NDArray[Any],
+    dropped: tuple[int, ...],
+    required: bool,
 ) -> list[_Refused]:
     """Write parts of chunks in files. Parts that another program changed meanwhile are merged with its chunk again."""
     files = chunks[0][1].engine.files_in(folder)
@@ -86,7 +90,7 @@ def _write_files(
                 elif not files.replace(_path_of(part), encoded, version):
                     conflicting.append((part, coder))
             except ZarrError as error:
-                if not part.is_complete:
+                if required and not part.is_complete:
                     refuse_folder(part.store_path, error)
                 refused.append(_Refused(part, coder, error))
         chunks = conflicting
@@ -128,6 +132,14 @@ def bytes_of(buffer: Buffer) -> NDArray[Any]:
     return np.ascontiguousarray(buffer.as_numpy_array()).view(np.uint8)
 
 
+def checked(chunk: object, result: Any) -> Any:
+    """Return a result of the engine, or raise it as the error of a chunk."""
+    if isinstance(result, Exception):
+        text = f"{chunk}: {result}"
+        raise (type(result)(text) if isinstance(result, ZarrError) else ZarrError(text)) from result
+    return result
+
+
 class _Group:
     """Parts of chunks of which all are in memory at the same time."""
 
@@ -160,10 +172,7 @@ class _Group:
 
     def check(self, position: int, result: Any) -> Any:
         """Return a result of the engine, or raise it as the error of a chunk, with the store and the key."""
-        if isinstance(result, Exception):
-            text = f"{self.parts[position].store_path}: {result}"
-            raise (type(result)(text) if isinstance(result, ZarrError) else ZarrError(text)) from result
-        return result
+        return checked(self.parts[position].store_path, result)
 
 
 class _Reading(_Group):

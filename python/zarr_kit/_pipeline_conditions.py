@@ -13,7 +13,7 @@ _warned: set[str] = set()
 
 
 def are_required() -> bool:
-    """Return whether to refuse changes of parts of chunks without conditional writes."""
+    """Return whether the setting of this process refuses changes of parts of chunks without conditional writes."""
     setting = zarr.config.get("codec_pipeline.conditional", "warn")
     if setting not in ("require", "warn"):
         raise InvalidInputError(
@@ -22,23 +22,23 @@ def are_required() -> bool:
     return bool(setting == "require")
 
 
-def check_store(path: object) -> None:
-    """Refuse to change parts of chunks in a store of zarr-python, or warn once.
+def check_store(path: object, *, required: bool) -> None:
+    """Refuse to change parts of chunks in a store of zarr-python if conditions are required, or warn once.
 
     The inner chunks of a shard are in memory, where no other program changes them.
     """
     store = path.store if isinstance(path, StorePath) else None
     if store is None or store.read_only:
         return
-    if are_required():
+    if required:
         raise NotSupportedError(f"{_without(store)}; the setting `codec_pipeline.conditional` requires them")
     if not _belongs_to_one_process(store):
         _warn(store, "")
 
 
 def refuse_folder(path: Any, reason: Exception) -> None:
-    """Refuse to change parts of chunks in a folder to which the engine does not write, if conditions are required."""
-    if are_required() and not path.store.read_only:
+    """Refuse to change parts of chunks in a folder to which the engine does not write."""
+    if not path.store.read_only:
         text = f"{_without(path.store)}: {reason}; the setting `codec_pipeline.conditional` requires them"
         raise NotSupportedError(text) from reason
 

@@ -1,6 +1,5 @@
 """Lazy arrays for xarray."""
 
-import asyncio
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from zarr_kit._array import Array
+from zarr_kit._background import in_background
 from zarr_kit._dtypes import with_order_of
 
 
@@ -29,18 +29,21 @@ class LazyArray(BackendArray):
         self.dtype = _optional_dtype(array.dtype) if self._is_optional else _stored_dtype(array)
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> NDArray[Any]:
+        return self._read(self._array, key)
+
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> NDArray[Any]:
+        """Do the same while the event loop continues. If the task is cancelled, no more chunks are decoded."""
+        return await in_background(lambda progress: self._read(self._array._with_progress(progress), key))
+
+    def _read(self, array: Array, key: indexing.ExplicitIndexer) -> NDArray[Any]:
         # xarray's adapter for engines with fewer kinds of keys is not needed, and rejects empty slices with a negative
         # step.
         if isinstance(key, indexing.VectorizedIndexer):
-            return self._filled(self._array.vindex[key.tuple])
+            return self._filled(array.vindex[key.tuple])
         if isinstance(key, indexing.OuterIndexer):
-            return self._filled(self._array.oindex[key.tuple])
+            return self._filled(array.oindex[key.tuple])
         # With the ellipsis, a single element is an array without dimensions.
-        return self._filled(self._array[(*key.tuple, ...)])
-
-    async def async_getitem(self, key: indexing.ExplicitIndexer) -> NDArray[Any]:
-        """Read in another thread, without the global interpreter lock."""
-        return await asyncio.to_thread(self.__getitem__, key)
+        return self._filled(array[(*key.tuple, ...)])
 
     def _filled(self, elements: NDArray[Any]) -> NDArray[Any]:
         if not self._is_optional:

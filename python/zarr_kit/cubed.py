@@ -17,21 +17,23 @@ import zarr
 
 __all__ = ["spec"]
 
-PIPELINE_VARIABLE = "ZARR_CODEC_PIPELINE__PATH"
-STRICT_VARIABLE = "ZARR_CODEC_PIPELINE__STRICT"
+# The other settings of the pipeline, with their defaults.
+_SETTINGS = {"strict": True, "conditional": "warn"}
 
 
 def spec(*arguments: Any, **options: Any) -> cubed.Spec:
     """Return ``cubed.Spec(*arguments, **options)``, and select the codec pipeline of this package.
 
     The choice applies to arrays that are opened later, in this process and in processes that it starts, such as those of
-    Cubed's local executors. The same holds for the present value of ``codec_pipeline.strict``. On the workers of a
-    cluster, set the environment variable ``ZARR_CODEC_PIPELINE__PATH`` to ``zarr_kit.CodecPipeline``.
+    Cubed's local executors. The same holds for the present values of ``codec_pipeline.strict`` and
+    ``codec_pipeline.conditional``. On the workers of a cluster, set the environment variable
+    ``ZARR_CODEC_PIPELINE__PATH`` to ``zarr_kit.CodecPipeline``.
     """
     # A wrong argument raises an error before anything is set.
     spec = cubed.Spec(*arguments, **options)
     path = "zarr_kit.CodecPipeline"
-    os.environ[PIPELINE_VARIABLE] = path
-    os.environ[STRICT_VARIABLE] = str(zarr.config.get("codec_pipeline.strict", True))
+    os.environ["ZARR_CODEC_PIPELINE__PATH"] = path
+    for name, default in _SETTINGS.items():
+        os.environ[f"ZARR_CODEC_PIPELINE__{name.upper()}"] = str(zarr.config.get(f"codec_pipeline.{name}", default))
     zarr.config.set({"codec_pipeline.path": path})
     return spec

@@ -40,8 +40,8 @@ fn script(blocks: &[Block<'_>]) -> String {
                 script.push_str(&format!("if\n{text}then echo \"block {number} succeeds\"; exit 1; fi\n"))
             }
             "rust" => script.push_str(&format!("cat > src/lib.rs <<'END_OF_BLOCK'\n{text}END_OF_BLOCK\n")),
-            // `sh skip`: commands that need another compiler or folder.
-            "text" | "sh skip" => {}
+            // `sh skip`: commands that need another compiler or folder. `python`: the tests of the Python package run it.
+            "text" | "sh skip" | "python" => {}
             other => panic!("a block of kind `{other}`"),
         }
     }
