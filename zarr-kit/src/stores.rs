@@ -17,7 +17,7 @@
 //! ```
 
 #[cfg(feature = "store-filesystem")]
-pub use zarr_store_filesystem::{Durability, FilesystemStore};
+pub use zarr_store_filesystem::{Durability, FilesystemStore, Locking};
 #[cfg(feature = "store-lmdb")]
 pub use zarr_store_lmdb::{LmdbDatabase, LmdbStore, Options as LmdbOptions};
 #[cfg(feature = "store-memory")]

@@ -78,8 +78,13 @@ fn sleeps_of_this_thread() -> u64 {
     count.unwrap().trim().parse().unwrap()
 }
 
-/// Threads share nothing on the path of a chunk: 16 threads, of which a few run at any time, would often find a shared
-/// lock locked by a thread that does not run.
+/// Threads seldom need the same lock on the path of a chunk: 16 threads, of which a few run at any time, would often find
+/// such a lock locked by a thread that does not run, and would sleep.
+///
+/// This counts allocations, and how often threads sleep, also for locks. It does not count changes of memory that all
+/// threads share. For each chunk, a thread counts references to the codec pipeline, and checks whether threads wait for
+/// the memory budget. It changes the budget when its scratch buffers grow, or shrink by more than 1 MiB. The locks of
+/// chunks are divided into 64 parts, and those of scratch buffers, keys and paths into one for each of 32 threads.
 #[test]
 #[cfg(target_os = "linux")]
 fn sixteen_threads_allocate_nothing_and_do_not_wait_for_each_other() {

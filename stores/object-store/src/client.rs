@@ -279,7 +279,7 @@ impl Client {
 impl HttpService for Client {
     async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         self.checksums.add(&mut request).await;
-        let seen = request.extensions().get::<Seen>().cloned();
+        let seen = request.extensions().get::<Seen>().cloned().or_else(Seen::of_task);
         if let Some(seen) = &seen {
             seen.begin(&request);
         }
@@ -343,9 +343,30 @@ pub(crate) struct Answer {
     pub(crate) attempts: u32,
     /// The host and the port of the last request.
     pub(crate) host: Option<String>,
+    /// Whether there are several requests, one after another. Attempts then count from the last success.
+    is_sequence: bool,
+}
+
+tokio::task_local! {
+    /// Records the responses to requests without such an extension: listings do not have options.
+    static OF_TASK: Seen;
 }
 
 impl Seen {
+    /// Creates a record for the requests of a listing, one after another.
+    pub(crate) fn of_listing() -> Self {
+        Self(Arc::new(Mutex::new(Answer { is_sequence: true, ..Answer::default() })))
+    }
+
+    fn of_task() -> Option<Self> {
+        OF_TASK.try_with(Self::clone).ok()
+    }
+
+    /// Records the responses to all requests of `work` that do not have their own record.
+    pub(crate) async fn during<T>(&self, work: impl Future<Output = T>) -> T {
+        OF_TASK.scope(self.clone(), work).await
+    }
+
     pub(crate) fn answer(&self) -> Answer {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -353,6 +374,9 @@ impl Seen {
     /// Counts an attempt.
     fn begin(&self, request: &HttpRequest) {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if noted.is_sequence && (200..300).contains(&noted.status) {
+            *noted = Answer { is_sequence: true, ..Answer::default() };
+        }
         noted.attempts += 1;
         noted.host = request.uri().authority().map(ToString::to_string);
     }

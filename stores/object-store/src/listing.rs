@@ -9,6 +9,7 @@ use object_store::path::Path;
 use zarr_spec::store::{Directory, StoreError, StoreResult};
 use zarr_spec::{ByteRange, Key, Prefix};
 
+use crate::client::Seen;
 use crate::fetch::Part;
 use crate::{CONCURRENCY, RemoteStore, Shared, failure};
 
@@ -23,6 +24,7 @@ pub(crate) struct Listing<'s> {
     keys: vec::IntoIter<Key>,
     /// `None` at the end.
     objects: Option<Objects>,
+    seen: Seen,
 }
 
 /// Listed objects, grouped by response.
@@ -42,12 +44,14 @@ impl<'s> Listing<'s> {
     /// Those of the service.
     pub(crate) fn begin(store: &'s RemoteStore, prefix: &Prefix) -> StoreResult<Self> {
         let below = prefix.clone();
+        let seen = Seen::of_listing();
+        let of_page = seen.clone();
         let Page { keys, objects } = store.wait("listing", |shared| async move {
             let path = shared.place.of_prefix(&below)?;
             let objects = shared.store.list(path.as_ref()).ready_chunks(PAGE).boxed();
-            shared.page(&below, objects).await
+            shared.page(&below, objects, &of_page).await
         })?;
-        Ok(Self { store, prefix: prefix.clone(), keys: keys.into_iter(), objects })
+        Ok(Self { store, prefix: prefix.clone(), keys: keys.into_iter(), objects, seen })
     }
 }
 
@@ -61,8 +65,10 @@ impl Iterator for Listing<'_> {
             }
             let objects = self.objects.take()?;
             let prefix = self.prefix.clone();
-            let page =
-                self.store.wait("listing", |shared| async move { shared.page(&prefix, objects).await });
+            let seen = self.seen.clone();
+            let page = self
+                .store
+                .wait("listing", |shared| async move { shared.page(&prefix, objects, &seen).await });
             match page {
                 Ok(Page { keys, objects }) => {
                     self.keys = keys.into_iter();
@@ -76,15 +82,14 @@ impl Iterator for Listing<'_> {
 
 impl Shared {
     /// Returns the keys of the next response.
-    async fn page(&self, prefix: &Prefix, mut objects: Objects) -> StoreResult<Page> {
-        let Some(listed) = objects.next().await else {
+    async fn page(&self, prefix: &Prefix, mut objects: Objects, seen: &Seen) -> StoreResult<Page> {
+        let Some(listed) = seen.during(objects.next()).await else {
             return Ok(Page { keys: Vec::new(), objects: None });
         };
         let mut keys = Vec::with_capacity(listed.len());
         let mut empty = Vec::new();
         for object in listed {
-            let wrong = |error| failure::failed("listing", self.place.url_of(prefix.as_str()), &error, None);
-            let object = object.map_err(wrong)?;
+            let object = object.map_err(|error| self.cannot_list(prefix, &error, seen))?;
             let key = self.place.key(&object.location).filter(|key| prefix.strip(key.as_str()).is_some());
             match key {
                 Some(key) if object.size == 0 => empty.push(key),
@@ -110,14 +115,18 @@ impl Shared {
     /// Returns the keys and prefixes directly below `prefix`.
     pub(crate) async fn directory(&self, prefix: &Prefix) -> StoreResult<Directory> {
         let below = self.place.of_prefix(prefix)?;
-        let listed = self.store.list_with_delimiter(below.as_ref()).await;
-        let listed = listed
-            .map_err(|error| failure::failed("listing", self.place.url_of(prefix.as_str()), &error, None))?;
+        let seen = Seen::of_listing();
+        let listed = seen.during(self.store.list_with_delimiter(below.as_ref())).await;
+        let listed = listed.map_err(|error| self.cannot_list(prefix, &error, &seen))?;
         let keys = listed.objects.iter().filter_map(|object| self.place.key(&object.location));
         let keys = keys.filter(|key| prefix.strip(key.as_str()).is_some());
         let folders = listed.common_prefixes.iter().filter_map(|path| self.place.folder(path));
         let prefixes = folders.filter(|folder| folder.parent().as_ref() == Some(prefix));
         Ok(Directory::new(keys.collect(), prefixes.collect()))
+    }
+
+    fn cannot_list(&self, prefix: &Prefix, error: &object_store::Error, seen: &Seen) -> StoreError {
+        failure::failed("listing", self.place.url_of(prefix.as_str()), error, Some(seen))
     }
 
     /// Erases objects, many per request if the service supports that.

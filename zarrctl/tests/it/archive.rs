@@ -179,6 +179,7 @@ fn harm(place: &Place) {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_killed_repair_is_finished_by_another_one() {
+    use crate::kills::kills;
     use crate::kills::trace::{End, run};
 
     let command = || {
@@ -201,9 +202,9 @@ fn a_killed_repair_is_finished_by_another_one() {
     finish(&whole);
     let expected = text(&["digest", &whole.at("demo/v3")]);
     assert!(moments > 10, "{moments}");
-    for number in 1..=5 {
+    for number in 1..=kills() {
         let place = copy();
-        let killed = run(&command(), &place.path(""), Some(number * moments / 6 + 1));
+        let killed = run(&command(), &place.path(""), Some(number * moments / (kills() + 1) + 1));
         assert_eq!(killed.end, End::Killed);
         finish(&place);
         assert_eq!(text(&["digest", &place.at("demo/v3")]), expected);

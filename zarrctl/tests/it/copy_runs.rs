@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Output};
 use std::thread;
 
+use crate::kills::kills;
 use crate::kills::trace::{self, End};
 use crate::support::{Place, bytes, program, refused, run, text};
 
@@ -66,9 +67,9 @@ fn succeeds(place: &Place, arguments: &[&str]) {
     assert!(output.status.success() && messages.is_empty(), "{arguments:?}: {messages}");
 }
 
-/// Kills a command after `tenths` tenths of its `moments`: the starts and ends of system calls that change files.
-fn kill(place: &Place, arguments: &[&str], tenths: usize, moments: usize) {
-    let killed = trace::run(&command(arguments), &place.path(""), Some((moments * tenths / 10).max(1)));
+/// Kills a command at one of its moments: the starts and ends of system calls that change files.
+fn kill(place: &Place, arguments: &[&str], moment: usize) {
+    let killed = trace::run(&command(arguments), &place.path(""), Some(moment.max(1)));
     assert_eq!(killed.end, End::Killed, "{arguments:?}");
 }
 
@@ -100,21 +101,23 @@ fn a_killed_copy_is_resumed_and_reaches_the_same_digest() {
         let moments = moments(&place, arguments);
         let expected = digest(&place.at("copy"));
         let files = place.files("copy");
-        for tenths in [1, 3, 5, 7, 9] {
+        for number in 0..kills() {
             fs::remove_dir_all(place.path("copy")).unwrap();
-            kill(&place, arguments, tenths, moments);
+            // In the middle of one of as many equal parts of the run.
+            let moment = moments * (2 * number + 1) / (2 * kills());
+            kill(&place, arguments, moment);
             let before = chunks(&place);
             succeeds(&place, &[arguments, &["--resume"]].concat());
             // The kill may have left a temporary file.
             text(&["clean", &place.at("copy"), "--older-than", "0s"]);
-            assert_eq!(digest(&place.at("copy")), expected, "{arguments:?} {tenths}");
-            assert_eq!(place.files("copy"), files, "{arguments:?} {tenths}");
+            assert_eq!(digest(&place.at("copy")), expected, "{arguments:?} {moment}");
+            assert_eq!(place.files("copy"), files, "{arguments:?} {moment}");
             let again = chunks(&place);
             let rewritten = before.iter().filter(|chunk| !again.contains(chunk)).count();
             // Decoded chunks are written in boxes of several chunks, and an incomplete box is written again as a whole.
             assert!(
                 arguments != COPIES[0] || rewritten == 0,
-                "{arguments:?} {tenths}: {rewritten} of {}",
+                "{arguments:?} {moment}: {rewritten} of {}",
                 before.len()
             );
         }
@@ -130,14 +133,14 @@ fn a_killed_copy_starts_again_with_other_options_or_without_resume() {
     let expected = digest(&place.at("copy"));
     for more in [&["--resume"][..], &[]] {
         fs::remove_dir_all(place.path("copy")).unwrap();
-        kill(&place, first, 5, moments);
+        kill(&place, first, moments / 2);
         assert!(place.files("copy").iter().any(|file| file.starts_with("__zarrctl/")));
         succeeds(&place, &[second, more].concat());
         assert_eq!(digest(&place.at("copy")), expected, "{more:?}");
         assert!(!place.path("copy/__zarrctl").exists(), "{:?}", place.files("copy"));
     }
     fs::remove_dir_all(place.path("copy")).unwrap();
-    kill(&place, first, 5, moments);
+    kill(&place, first, moments / 2);
     text(&["clean", &place.at("copy"), "--older-than", "0s"]);
     assert!(place.files("copy").is_empty(), "{:?}", place.files("copy"));
 }

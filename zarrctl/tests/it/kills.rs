@@ -31,7 +31,8 @@ use readers::Mixing;
 
 const KILLS: u64 = 5;
 
-fn kills() -> usize {
+/// Returns the number of kills per command.
+pub(crate) fn kills() -> usize {
     usize::try_from(number("ZARR_KILLS", KILLS)).unwrap()
 }
 
@@ -265,6 +266,50 @@ fn killed_references_are_missing_or_whole() {
         }
         assert!(complete < kills(), "{arguments:?} always ended before it was killed");
     }
+}
+
+/// A copy into an archive that exists replaces it in one step.
+#[test]
+fn a_killed_copy_into_an_archive_leaves_the_old_archive_or_the_new_one() {
+    let layout = fixture::Layout { format: Format::V3, is_consolidated: false };
+    let original = Place::new();
+    fixture::make(&original.path(""), layout);
+    let ran = |place: &Place, arguments: &[&str]| {
+        let output = program().args(arguments).current_dir(place.path("")).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    ran(&original, &["pack", "store", "out/store.zip"]);
+    let copied = || {
+        let place = Place::new();
+        fixture::copy(&original.path(""), &place.path(""));
+        place
+    };
+    let mut copy = program();
+    copy.args(["copy", "other", "out/store.zip"]);
+    let whole = copied();
+    let moments = trace::run(&copy, &whole.path(""), None).moments;
+    let old = std::fs::read(original.path("out/store.zip")).unwrap();
+    let digest = |place: &Place| ran(place, &["digest", "out/store.zip"]);
+    let [before, after] = [&original, &whole].map(digest);
+    assert_ne!(before, after);
+    let mut unchanged = 0;
+    for fraction in Random::of("copy into an archive").spread(kills()) {
+        let place = copied();
+        let moment = case::moment(fraction, moments);
+        let run = trace::run(&copy, &place.path(""), Some(moment));
+        let is_old = std::fs::read(place.path("out/store.zip")).unwrap() == old;
+        unchanged += usize::from(is_old);
+        assert_eq!(digest(&place), if is_old { before.clone() } else { after.clone() }, "moment {moment}");
+        assert!(is_old || run.end == trace::End::Killed, "moment {moment}");
+        ran(&place, &["copy", "other", "out/store.zip"]);
+        assert_eq!(digest(&place), after, "moment {moment}");
+        // The next change removes what the killed one left.
+        if is_old {
+            assert_eq!(place.files("out"), ["store.zip"], "moment {moment}");
+        }
+    }
+    assert!(unchanged > 0, "the copy always ended before it was killed");
 }
 
 /// `demo` writes only to new folders, so there is no earlier state to compare with.

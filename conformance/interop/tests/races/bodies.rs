@@ -2,6 +2,7 @@
 
 use zarr_kit::{ArrayBuilder, Hierarchy, Node, OpenOptions, Selection};
 
+use crate::writers::{growth, path_for_all};
 use crate::{ROUNDS, Race, context, numbers, racers};
 
 /// Runs all races but those of consolidated metadata.
@@ -9,8 +10,10 @@ pub(crate) fn all(race: &Race) {
     parts_of_a_chunk(race);
     parts_of_a_shard(race);
     serial_orders(race);
+    serial_orders_with_fill_values(race);
     attributes(race);
     appends(race);
+    growths(race);
     resizes(race);
     shrinks(race);
     creations(race);
@@ -54,6 +57,23 @@ pub(crate) fn serial_orders(race: &Race) {
     }
 }
 
+/// The first process writes the whole chunk, and in turns only fill values, the others write single elements of it. The
+/// last whole chunk has only fill values.
+pub(crate) fn serial_orders_with_fill_values(race: &Race) {
+    let array = ArrayBuilder::new([racers()], "uint64");
+    for builder in [array.clone().chunks([racers()]), array.chunks([1]).shards([racers()])] {
+        race.create("/a", &builder);
+        race.run_each(|number| if number == 0 { "fills" } else { "element" });
+        let elements = race.read("/a");
+        assert_eq!(elements[0], 0, "the last whole chunk");
+        for (number, &element) in elements.iter().enumerate() {
+            let last = 1000 * number as u64 + ROUNDS;
+            assert!(element == 0 || element == last, "element {number}: {element}");
+        }
+        race.open().erase("/a").unwrap();
+    }
+}
+
 pub(crate) fn attributes(race: &Race) {
     race.create("/a", &numbers(1));
     race.run("attributes");
@@ -68,7 +88,7 @@ pub(crate) fn creations(race: &Race) {
     race.run("create");
     let hierarchy = race.open();
     for round in 0..ROUNDS {
-        let path = format!("/g{}/{round}", round % 3);
+        let path = path_for_all(round);
         let array = hierarchy.array(&*path).unwrap();
         let creator = array.attributes().get("creator").and_then(|creator| creator.as_u64()).unwrap();
         let elements = array.read_values::<u64>(&Selection::All).unwrap().to_vec();
@@ -81,26 +101,55 @@ fn create_rows(race: &Race) {
     race.create("/a", &ArrayBuilder::new([0, 2], "uint64").chunks([3, 2]));
 }
 
-/// Returns the rows, sorted.
-fn rows(race: &Race) -> Vec<[u64; 2]> {
-    let mut rows: Vec<[u64; 2]> = race.read("/a").chunks(2).map(|row| [row[0], row[1]]).collect();
+/// Returns the rows in their order.
+pub(crate) fn rows(race: &Race) -> Vec<[u64; 2]> {
+    race.read("/a").chunks(2).map(|row| [row[0], row[1]]).collect()
+}
+
+fn sorted(mut rows: Vec<[u64; 2]>) -> Vec<[u64; 2]> {
     rows.sort_unstable();
     rows
 }
 
+/// Returns the rows that processes append, sorted.
+fn appended_by(processes: impl Iterator<Item = u64>) -> Vec<[u64; 2]> {
+    processes.flat_map(|number| (1..=ROUNDS).map(move |round| [number + 1, round])).collect()
+}
+
 /// Checks that each of the rows was appended by one of the processes, at most once.
-fn are_appended(rows: &mut Vec<[u64; 2]>) {
-    let count = rows.len();
-    rows.dedup();
-    assert_eq!(rows.len(), count);
+fn are_appended(rows: &[[u64; 2]]) {
+    let mut distinct = sorted(rows.to_vec());
+    distinct.dedup();
+    assert_eq!(rows.len(), distinct.len(), "a row is there twice: {rows:?}");
     assert!(rows.iter().all(|row| row[0] > 1 && row[1] > 0), "{rows:?}");
+}
+
+/// Checks that no row is lost of those that were appended after the last resize, given the rows that are there: if one
+/// row of a process is, so are the later ones of this process.
+fn later_rows_are_there(rows: &[[u64; 2]]) {
+    for number in 1..racers() {
+        let rounds: Vec<u64> = rows.iter().filter(|row| row[0] == number + 1).map(|row| row[1]).collect();
+        let first = ROUNDS + 1 - rounds.len() as u64;
+        assert_eq!(rounds, (first..=ROUNDS).collect::<Vec<_>>(), "rows of process {number}");
+    }
 }
 
 pub(crate) fn appends(race: &Race) {
     create_rows(race);
     race.run("append");
-    let all = (0..racers()).flat_map(|number| (0..ROUNDS).map(move |round| [number + 1, round + 1]));
-    assert_eq!(rows(race), all.collect::<Vec<_>>(), "{:?}", race.format);
+    assert_eq!(sorted(rows(race)), appended_by(0..racers()), "{:?}", race.format);
+    race.open().erase("/a").unwrap();
+}
+
+/// The first process makes the array longer, which must not remove rows that the others append.
+pub(crate) fn growths(race: &Race) {
+    create_rows(race);
+    race.run_each(|number| if number == 0 { "grow" } else { "append" });
+    let mut rows = rows(race);
+    assert!(rows.len() as u64 >= ROUNDS * growth(), "{}", rows.len());
+    // Rows that a resize added have the fill value.
+    rows.retain(|row| *row != [0, 0]);
+    assert_eq!(sorted(rows), appended_by(1..racers()), "{:?}", race.format);
     race.open().erase("/a").unwrap();
 }
 
@@ -108,10 +157,13 @@ pub(crate) fn appends(race: &Race) {
 pub(crate) fn resizes(race: &Race) {
     create_rows(race);
     race.run_each(|number| if number == 0 { "resize" } else { "append" });
-    let mut rows = rows(race);
-    // Rows that a resize added have the fill value.
-    rows.retain(|row| *row != [0, 0]);
-    are_appended(&mut rows);
+    let rows = rows(race);
+    let is_appended = |row: &&[u64; 2]| **row != [0, 0];
+    are_appended(&rows.iter().filter(is_appended).copied().collect::<Vec<_>>());
+    if race.has_locks() {
+        // The last resize left four rows.
+        later_rows_are_there(&rows[4..]);
+    }
     let array = race.open().array("/a").unwrap();
     assert_eq!(array.attributes().get("resized").and_then(|count| count.as_u64()), Some(ROUNDS));
     race.open().erase("/a").unwrap();
@@ -122,7 +174,11 @@ pub(crate) fn resizes(race: &Race) {
 pub(crate) fn shrinks(race: &Race) {
     create_rows(race);
     race.run_each(|number| if number == 0 { "shrink" } else { "append" });
-    are_appended(&mut rows(race));
+    let rows = rows(race);
+    are_appended(&rows);
+    if race.has_locks() {
+        later_rows_are_there(&rows);
+    }
     race.open().erase("/a").unwrap();
 }
 

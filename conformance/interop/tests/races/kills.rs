@@ -3,13 +3,17 @@
 //! `ZARR_KILLS=50` sets the number of kills of each kind of work, 5 by default, and `ZARR_KILLS_SEED` the seed of the
 //! random moments, which is printed.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use zarr_kit::stores::{FilesystemStore, Locking};
 use zarr_kit::{ArrayBuilder, Format, Hierarchy, Node, OpenOptions, Selection};
 use zarr_loopback::Options;
 
+use crate::bodies::rows;
 use crate::stores::on_s3;
-use crate::writers::own_path;
+use crate::writers::{MANY, array_to_erase, path_for_all, paths_to_erase};
 use crate::{ROUNDS, Race, Racer, context, numbers, racers, start_together};
 
 /// The longest time between the start of the work and a kill, in milliseconds.
@@ -33,45 +37,57 @@ fn delays(victim: &str) -> impl Iterator<Item = Duration> {
     })
 }
 
-/// Kills processes at random moments, while another process works. That one must complete its work: if it waited for a
-/// dead process, it would end with an error.
+/// Returns the numbers of the processes that are not killed together. One number is even, the other odd.
+fn pair(kill: u64) -> [u64; 2] {
+    let first = 2 * (kill % ((racers() - 2) / 2));
+    [first, first + 1]
+}
+
+/// Returns the numbers of all processes that are not killed.
+fn survivors() -> std::ops::Range<u64> {
+    0..2 * kills().min((racers() - 2) / 2)
+}
+
+/// Kills two processes at random moments, while two other processes work. These must complete their work: if they waited
+/// for a dead process, they would end with an error.
 fn with_kills(race: &Race, victim: &str, work: &str) {
+    with_kills_and(race, victim, work, |_survivors| {});
+}
+
+/// Like [`with_kills`]. Calls `check` with the numbers of the processes that were not killed after each kill.
+fn with_kills_and(race: &Race, victim: &str, work: &str, mut check: impl FnMut([u64; 2])) {
     for (kill, delay) in (0..kills()).zip(delays(victim)) {
-        let mut victims: Vec<_> = (0..2).map(|number| race.start(victim, racers() - 1 - number)).collect();
-        let mut survivor = race.start(work, kill % (racers() - 2));
-        start_together(victims.iter_mut().chain([&mut survivor]));
+        let mut victims = [1, 2].map(|number| race.start(victim, racers() - number));
+        let mut survivors = pair(kill).map(|number| race.start(work, number));
+        start_together(victims.iter_mut().chain(&mut survivors));
         std::thread::sleep(delay);
         victims.iter_mut().for_each(Racer::kill);
-        survivor.complete();
+        survivors.into_iter().for_each(Racer::complete);
+        check(pair(kill));
     }
 }
 
 /// Writers of an object store hold no locks.
 #[test]
 fn killed_writers_of_parts_in_an_object_store_stop_no_other() {
-    let race = on_s3(Options::in_memory());
-    race.create("/a", &numbers(racers() * ROUNDS));
-    parts_of_survivors_are_there(&race, "endless parts");
+    killed_writers_of_parts(&on_s3(Options::in_memory()), &numbers(racers() * ROUNDS));
 }
 
 #[test]
 fn killed_writers_of_parts_stop_no_other() {
-    let race = Race::new(Format::V3);
-    race.create("/a", &numbers(racers() * ROUNDS));
-    parts_of_survivors_are_there(&race, "endless parts");
+    killed_writers_of_parts(&Race::new(Format::V3), &numbers(racers() * ROUNDS));
 }
 
 #[test]
 fn killed_writers_of_parts_of_a_shard_stop_no_other() {
-    let race = Race::new(Format::V3);
-    race.create("/a", &numbers(4).shards([racers() * ROUNDS]));
-    parts_of_survivors_are_there(&race, "endless parts");
+    killed_writers_of_parts(&Race::new(Format::V3), &numbers(4).shards([racers() * ROUNDS]));
 }
 
-fn parts_of_survivors_are_there(race: &Race, victim: &str) {
-    with_kills(race, victim, "parts");
+fn killed_writers_of_parts(race: &Race, builder: &ArrayBuilder) {
+    race.create("/a", builder);
+    with_kills(race, "endless parts", "parts");
     for (at, value) in race.read("/a").into_iter().enumerate() {
-        let is_written = (at as u64) % racers() < kills().min(racers() - 2);
+        let is_written = survivors().contains(&(at as u64 % racers()));
         let whole = at as u64 + 1;
         assert!(value == whole || (!is_written && value == 0), "element {at}: {value}");
     }
@@ -79,25 +95,87 @@ fn parts_of_survivors_are_there(race: &Race, victim: &str) {
 
 #[test]
 fn killed_appends_leave_whole_rows() {
-    let race = Race::new(Format::V3);
-    race.create("/a", &ArrayBuilder::new([0, 2], "uint64").chunks([3, 2]));
-    with_kills(&race, "endless append", "append");
-    let rows = race.read("/a");
-    assert!(rows.chunks(2).all(|row| row[0] > 0 && row[1] > 0), "a row is torn: {rows:?}");
-    let of_survivors = rows.chunks(2).filter(|row| row[0] <= kills().min(racers() - 2)).count() as u64;
-    assert_eq!(of_survivors, kills() * ROUNDS);
+    let rows = rows_after_killed_appends(&Race::new(Format::V3));
+    assert!(rows.iter().all(|row| row[0] > 0 && row[1] > 0), "a row is torn: {rows:?}");
 }
 
-/// Returns the numbers of the processes that are not killed.
-fn survivors() -> impl Iterator<Item = u64> {
-    0..kills().min(racers() - 2)
+/// The new length is written before the rows. An append that is interrupted leaves rows of fill values.
+#[test]
+fn killed_appends_in_an_object_store_leave_whole_rows_or_fill_values() {
+    let rows = rows_after_killed_appends(&on_s3(Options::in_memory()));
+    let is_whole = |row: &[u64; 2]| *row == [0, 0] || (row[0] > 0 && row[1] > 0);
+    assert!(rows.iter().all(is_whole), "a row is torn: {rows:?}");
+}
+
+/// Checks that the rows of all processes that were not killed are there. Returns all rows.
+fn rows_after_killed_appends(race: &Race) -> Vec<[u64; 2]> {
+    race.create("/a", &ArrayBuilder::new([0, 2], "uint64").chunks([3, 2]));
+    let mut expected = Vec::new();
+    with_kills_and(race, "endless append", "append", |survivors| {
+        expected.extend(
+            survivors.into_iter().flat_map(|number| (1..=ROUNDS).map(move |round| [number + 1, round])),
+        );
+    });
+    let rows = rows(race);
+    let mut of_survivors = rows.clone();
+    of_survivors.retain(|row| row[0] > 0 && survivors().contains(&(row[0] - 1)));
+    of_survivors.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(of_survivors, expected);
+    rows
+}
+
+/// The lock files of a killed append stay. The next append fails with their names and the command that removes them.
+#[test]
+fn a_killed_append_with_lock_files_is_an_error_that_names_the_file_and_the_remedy() {
+    let race = Race::with(Format::V3, r#", "locking": "lockfile""#);
+    race.create("/a", &ArrayBuilder::new([0, 2], "uint64").chunks([3, 2]));
+    // An append holds its lock most of the time.
+    for delay in delays("endless append").take(100) {
+        let mut victim = race.start("endless append", 0);
+        start_together([&mut victim]);
+        std::thread::sleep(delay);
+        victim.kill();
+        if lock_file(&race).is_some() {
+            break;
+        }
+    }
+    let left = lock_file(&race).expect("no append was killed while it held its lock");
+    let before = rows(&race);
+    assert!(before.iter().all(|row| row[0] == 1 && row[1] > 0), "{before:?}");
+    let store = FilesystemStore::open_url(&race.open_store().location()).unwrap();
+    let store = store.locking(Locking::Lockfile).lock_patience(Duration::from_millis(20));
+    let mut array = Hierarchy::open(Arc::new(store), &context()).unwrap().array("/a").unwrap();
+    let error = array.append_values(0, &[9_u64, 9]).unwrap_err().to_string();
+    let left = left.to_str().unwrap();
+    assert!(error.contains("has held this lock for") && error.contains(&format!("rm '{left}'")), "{error}");
+    assert_eq!(rows(&race), before);
+    race.hidden_files().into_iter().for_each(|file| std::fs::remove_file(file).unwrap());
+    array.append_values(0, &[9_u64, 9]).unwrap();
+    assert_eq!(rows(&race), [before, vec![[9, 9]]].concat());
+}
+
+/// Returns the lock file of an append that was killed.
+fn lock_file(race: &Race) -> Option<PathBuf> {
+    let is_lock = |file: &PathBuf| {
+        file.file_name().is_some_and(|name| name.to_str().unwrap().starts_with(".zarr-tmp-change-"))
+    };
+    race.hidden_files().into_iter().find(is_lock)
 }
 
 #[test]
 fn killed_changes_of_attributes_stop_no_other() {
-    let race = Race::new(Format::V3);
+    killed_changes_of_attributes(&Race::new(Format::V3));
+}
+
+#[test]
+fn killed_changes_of_attributes_in_an_object_store_stop_no_other() {
+    killed_changes_of_attributes(&on_s3(Options::in_memory()));
+}
+
+fn killed_changes_of_attributes(race: &Race) {
     race.create("/a", &numbers(1));
-    with_kills(&race, "endless attributes", "attributes");
+    with_kills(race, "endless attributes", "attributes");
     let array = race.open().array("/a").unwrap();
     for number in survivors() {
         for round in 0..ROUNDS {
@@ -117,44 +195,55 @@ fn killed_writers_of_whole_chunks_stop_no_other() {
     }
 }
 
-/// Checks that each array can be read, and that its elements are 0 or the value of a single process.
-fn own_arrays_are_whole(hierarchy: &Hierarchy) {
-    for node in hierarchy.walk("/").unwrap() {
-        match hierarchy.node(&node.path).unwrap() {
-            Node::Array(array) if node.path.names().len() == 2 => {
-                let elements = array.read_values::<u64>(&Selection::All).unwrap().to_vec();
-                let of = |number: u64| elements.iter().all(|&element| element == 0 || element == number + 1);
-                assert!((0..racers()).any(of), "{}: {elements:?}", node.path);
-            }
-            Node::Array(_) | Node::Group(_) => {}
-            Node::Unreadable(_) => panic!("{} is unreadable", node.path),
-        }
-    }
+#[test]
+fn killed_creations_leave_whole_arrays() {
+    killed_creations(&Race::new(Format::V3));
 }
 
 #[test]
-fn killed_creations_leave_whole_arrays() {
-    let race = Race::new(Format::V3);
-    race.create("/a", &numbers(racers() * ROUNDS));
-    parts_of_survivors_are_there(&race, "endless create");
-    own_arrays_are_whole(&race.open());
+fn killed_creations_in_an_object_store_leave_whole_arrays() {
+    killed_creations(&on_s3(Options::in_memory()));
 }
 
+/// All processes try to create the same arrays.
+fn killed_creations(race: &Race) {
+    with_kills_and(race, "endless create many", "create many", |survivors| {
+        let hierarchy = race.open();
+        for path in (0..MANY).map(path_for_all) {
+            let array = hierarchy.array(&*path).unwrap();
+            let creator = array.attributes().get("creator").and_then(|creator| creator.as_u64()).unwrap();
+            let elements = array.read_values::<u64>(&Selection::All).unwrap().to_vec();
+            // A process that is killed may have created the array, but not written all of its elements.
+            let is_written = survivors.contains(&creator);
+            let is_own = |&element: &u64| element == creator + 1 || (!is_written && element == 0);
+            assert!(elements.len() == 2 && elements.iter().all(is_own), "{path} of {creator}: {elements:?}");
+            hierarchy.erase(&*path).unwrap();
+        }
+    });
+}
+
+/// Some processes create arrays, read and write them, while others erase them and are killed.
 #[test]
 fn killed_erasures_leave_nothing_that_a_new_array_shows() {
     let race = Race::new(Format::V3);
-    race.create("/a", &numbers(racers() * ROUNDS));
-    parts_of_survivors_are_there(&race, "endless erase");
+    with_kills(&race, "endless erase", "create again");
     let hierarchy = race.open();
-    own_arrays_are_whole(&hierarchy);
-    for number in [racers() - 2, racers() - 1] {
-        let path = own_path(number, 0);
+    for path in paths_to_erase(0).chain(paths_to_erase(1)) {
+        // Without an array, an interrupted erasure may have left chunks. The next array erases them.
         if hierarchy.exists(&*path).unwrap() {
+            let elements = race.read(&path);
+            assert!(elements.iter().all(|&element| element <= ROUNDS), "{path}: {elements:?}");
             hierarchy.erase(&*path).unwrap();
         }
-        race.create(&path, &ArrayBuilder::new([2], "uint64").chunks([1]));
-        assert_eq!(race.read(&path), [0, 0]);
+        race.create(&path, &array_to_erase());
+        assert_eq!(race.read(&path), [0, 0], "{path}");
     }
+    let unreadable = hierarchy
+        .walk("/")
+        .unwrap()
+        .into_iter()
+        .find(|node| matches!(hierarchy.node(&node.path), Ok(Node::Unreadable(_)) | Err(_)));
+    assert_eq!(unreadable, None);
 }
 
 #[test]

@@ -16,8 +16,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use zarr_kit::spec::Object;
+use tempfile::TempDir;
 use zarr_kit::spec::store::Store;
+use zarr_kit::spec::{Key, Object};
 use zarr_kit::stores::FilesystemStore;
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
 
@@ -59,7 +60,10 @@ impl Race {
 
     /// Creates a hierarchy in a new folder. `options` are added to the description of the store.
     fn with(format: Format, options: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::within(tempfile::tempdir().unwrap(), format, options)
+    }
+
+    fn within(folder: TempDir, format: Format, options: &str) -> Self {
         let path = folder.path().join("data.zarr");
         let store = format!(r#"{{"type": "filesystem", "path": {:?}{options}}}"#, path.to_str().unwrap());
         Self::at(folder, store, format)
@@ -85,6 +89,11 @@ impl Race {
 
     fn open(&self) -> Hierarchy {
         Hierarchy::open(self.open_store(), &context()).unwrap()
+    }
+
+    /// Returns whether the store has locks for appends and resizes.
+    fn has_locks(&self) -> bool {
+        self.open_store().lock(&Key::new("locked").unwrap()).unwrap().is_some()
     }
 
     fn create(&self, path: &str, builder: &ArrayBuilder) {
@@ -241,14 +250,22 @@ fn parts_of_one_shard_are_all_there() {
     bodies::parts_of_a_shard(&Race::new(Format::V3));
 }
 
-/// The lock file of the folder is used where other machines may write, too.
+/// Lock files are used where other machines may write, too.
 #[test]
-fn parts_are_all_there_with_each_kind_of_lock() {
+fn changes_are_all_there_with_each_kind_of_lock() {
     for options in [r#", "locking": "os""#, r#", "locking": "lockfile""#] {
         let race = Race::with(Format::V3, options);
-        bodies::parts_of_a_chunk(&race);
+        bodies::all(&race);
         assert_eq!(race.hidden_files(), [""; 0].map(PathBuf::from));
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn changes_are_all_there_in_tmpfs() {
+    let race = Race::within(tempfile::tempdir_in("/dev/shm").unwrap(), Format::V3, "");
+    bodies::all(&race);
+    assert_eq!(race.hidden_files(), [""; 0].map(PathBuf::from));
 }
 
 /// On a file system that is not local, the store locks a file instead of the folder.
@@ -257,8 +274,10 @@ fn changes_are_all_there_with_locked_files() {
     let race = Race::new(Format::V3).variable(LOCKED_FILES);
     bodies::parts_of_a_chunk(&race);
     bodies::serial_orders(&race);
+    bodies::serial_orders_with_fill_values(&race);
     bodies::creations(&race);
     bodies::appends(&race);
+    bodies::growths(&race);
     let names = race.hidden_files();
     let is_lock = |path: &PathBuf| path.file_name().is_some_and(|name| name == ".zarr-tmp-lock");
     assert!(!names.is_empty() && names.iter().all(is_lock), "{names:?}");
@@ -272,6 +291,12 @@ fn parts_that_are_erased_and_written_again_are_all_there() {
 #[test]
 fn a_whole_chunk_and_parts_of_it_have_one_of_the_serial_orders() {
     bodies::serial_orders(&Race::new(Format::V3));
+}
+
+/// The write of a whole chunk of fill values erases the chunk without a condition.
+#[test]
+fn a_whole_chunk_of_fill_values_and_parts_of_it_have_one_of_the_serial_orders() {
+    bodies::serial_orders_with_fill_values(&Race::new(Format::V3));
 }
 
 #[test]
@@ -308,6 +333,13 @@ fn a_resize_keeps_appended_rows_or_cuts_them_off() {
     let race = Race::new(Format::V3);
     bodies::resizes(&race);
     bodies::shrinks(&race);
+}
+
+#[test]
+fn a_resize_that_adds_rows_keeps_all_appended_rows() {
+    for format in FORMATS {
+        bodies::growths(&Race::new(format));
+    }
 }
 
 #[test]

@@ -176,6 +176,18 @@ fn chunks_of_fill_values_are_replaced_in_an_object_store_without_conditional_del
     assert!(deletions <= 2 * racers(), "{deletions}");
 }
 
+/// The write of a whole chunk needs no condition, also if it deletes the chunk.
+#[test]
+fn whole_chunks_of_fill_values_are_deleted_without_a_condition_in_an_object_store() {
+    let faults = |request: &Request| (request.method == "DELETE").then_some(Fault::Refuse(501));
+    let server = Server::start(Options::in_memory().logged().with_faults(faults)).unwrap();
+    bodies::serial_orders_with_fill_values(&at_s3(&server));
+    let log = server.take_log();
+    let deletions: Vec<_> = log.iter().filter(|request| request.method == "POST").collect();
+    assert!(deletions.len() as u64 >= 2 * ROUNDS, "{}", deletions.len());
+    assert!(deletions.iter().all(|request| request.header("if-match").is_none()));
+}
+
 #[test]
 fn all_changes_are_there_with_a_loaded_store() {
     let race = Race::new(Format::V3).variable(LOADED);

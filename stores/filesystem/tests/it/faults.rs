@@ -14,6 +14,7 @@ use zarr_store_filesystem::{Durability, FilesystemStore, Locking};
 const FOLDER: &str = "ZARR_KIT_FAULTS_FOLDER";
 
 const OLD: &[u8] = b"the old value";
+const NEW: &[u8] = b"the new value";
 
 /// The size in bytes of a value that exceeds the small disk and the limit for files.
 const TOO_LARGE: usize = 1 << 20;
@@ -169,6 +170,7 @@ fn a_read_only_folder_is_an_error() {
             let text = format!("{error}: {}", std::error::Error::source(&error).unwrap());
             assert!(text.contains(&folder) && text.contains("Permission denied"), "{text}");
         }
+        assert_eq!(store.leftovers().unwrap(), []);
         check_old(&folder);
     }
 }
@@ -183,27 +185,81 @@ fn a_process_without_file_handles_gets_errors() {
             scratch.path().to_str().unwrap(),
         );
     };
-    write_old(&folder);
-    for store in stores(&folder) {
+    for store in 0..stores(&folder).len() {
+        // No handle, then one, then two: calls fail at different places.
+        for free in 0..3 {
+            for change in &CHANGES {
+                for name in ["k", "a/k", "new/k"] {
+                    Case { store, free, change, name }.check(&folder);
+                }
+            }
+        }
+    }
+}
+
+/// A call that changes a value.
+struct Change {
+    name: &'static str,
+    make: fn(&FilesystemStore, &Key, &Condition) -> Result<(), StoreError>,
+}
+
+/// All calls that change a value. Those that write make it [`NEW`].
+const CHANGES: [Change; 4] = [
+    Change { name: "set", make: |store, key, _| store.set(key, NEW.into()) },
+    Change { name: "set a part", make: |store, key, _| store.set_partial_values(&[(key.clone(), 0, NEW)]) },
+    Change {
+        name: "set under a condition",
+        make: |store, key, condition| {
+            store.set_if(key, NEW.into(), condition).map(|set| assert!(!set.is_conflict()))
+        },
+    },
+    Change { name: "erase", make: |store, key, _| store.erase(key) },
+];
+
+/// A change of the value `name` in a store of [`stores`], when the process can open only `free` files.
+struct Case<'c> {
+    store: usize,
+    free: usize,
+    change: &'c Change,
+    name: &'static str,
+}
+
+impl Case<'_> {
+    /// Checks that the change fails and leaves the old value, or is complete.
+    fn check(&self, root: &str) {
+        let Self { free, change, name, .. } = *self;
+        write_old(root);
+        let _new = fs::remove_dir_all(format!("{root}/new"));
+        let store = &stores(root)[self.store];
+        if change.name == "set under a condition" && !store.capabilities().conditional_set {
+            return;
+        }
+        let condition = version(store, name).map_or(Condition::Missing, Condition::Unchanged);
+        let before = get_value(store, &key(name), 100).unwrap();
         let mut files = Vec::new();
         while let Ok(file) = File::open("/dev/null") {
             files.push(file);
         }
-        // No handle, then one, then two: calls fail at different places.
-        for _ in 0..3 {
-            for error in changed(&store, OLD) {
-                let text = format!("{error}: {}", std::error::Error::source(&error).unwrap());
-                assert!(text.contains("Too many open files"), "{text}");
-            }
-            match get_value(&store, &key("k"), 100) {
-                // A partial write may have succeeded.
-                Ok(value) => assert!(value.unwrap().starts_with(&OLD[..3])),
-                Err(error) => assert!(matches!(error, StoreError::Io { .. }), "{error}"),
-            }
-            files.pop();
-        }
+        files.truncate(files.len() - free);
+        let changed = (change.make)(store, &key(name), &condition);
         drop(files);
-        store.set(&key("k"), OLD.into()).unwrap();
-        assert_eq!(get_value(&store, &key("k"), 100).unwrap().unwrap(), OLD);
+        let case = format!("{} {name} with {free} handles, {store:?}", change.name);
+        let after = get_value(store, &key(name), 100).unwrap();
+        match changed {
+            Ok(()) if change.name == "erase" => assert_eq!(after, None, "{case}"),
+            Ok(()) => {
+                assert!(free > 0, "{case}");
+                assert_eq!(after.unwrap(), NEW, "{case}");
+            }
+            Err(error) => {
+                let text = format!("{error}: {}", std::error::Error::source(&error).unwrap());
+                assert!(text.contains(root) && text.contains("Too many open files"), "{case}: {text}");
+                assert_eq!(after, before, "{case}");
+            }
+        }
+        let leftovers = store.leftovers().unwrap();
+        assert!(leftovers.iter().all(|left| left.path.ends_with(".zarr-tmp-lock")), "{case}: {leftovers:?}");
+        store.set(&key(name), OLD.into()).unwrap();
+        assert_eq!(get_value(store, &key(name), 100).unwrap().unwrap(), OLD, "{case}");
     }
 }

@@ -94,6 +94,92 @@ fn a_leftover_lock_file_is_an_error_that_names_the_file_and_the_remedy() {
     assert_eq!(scratch.files(), ["a/", "a/b", "a/c"]);
 }
 
+/// The variable with the folder of a process that holds locks until it is killed.
+#[cfg(unix)]
+const HOLDER: &str = "ZARR_KIT_LOCK_HOLDER";
+
+/// Holds the lock of a change of `a/c`, and writes `a/b` again and again.
+#[cfg(unix)]
+fn hold_locks(root: &str) -> ! {
+    let store = FilesystemStore::open(root).unwrap().locking(Locking::Lockfile);
+    let _change = store.lock(&key("a/c")).unwrap().unwrap();
+    println!("\n{HOLDER}");
+    loop {
+        store.set(&key("a/b"), b"new".into()).unwrap();
+    }
+}
+
+/// Starts a process that holds locks, and kills it. Returns the number of the process.
+#[cfg(unix)]
+fn kill_holder(root: &str, delay: Duration) -> u32 {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["locks::locks_of_a_killed_process_are_errors_that_name_the_file_and_the_remedy", "--exact"]);
+    command.args(["--nocapture", "--test-threads=1"]).env(HOLDER, root);
+    let mut holder = command.stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(holder.stdout.take().unwrap()).lines();
+    assert!(lines.map(Result::unwrap).any(|line| line == HOLDER), "the process did not start");
+    std::thread::sleep(delay);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    holder.id()
+}
+
+/// Checks that an error names a lock file and its holder, and runs the command in it.
+#[cfg(unix)]
+fn follow_advice(error: &StoreError, lock: &std::path::Path, process: u32) {
+    let text = error.to_string();
+    assert!(matches!(error, StoreError::Io { kind: IoKind::TimedOut, .. }), "{text}");
+    assert!(
+        text.contains(&format!("process {process} on ")) && text.contains(lock.to_str().unwrap()),
+        "{text}"
+    );
+    let (_, command) = text.split_once("if that process has ended, remove the lock: ").unwrap();
+    assert!(lock.exists());
+    let status = std::process::Command::new("sh").args(["-c", command]).status().unwrap();
+    assert!(status.success() && !lock.exists(), "{command}");
+}
+
+#[cfg(unix)]
+#[test]
+fn locks_of_a_killed_process_are_errors_that_name_the_file_and_the_remedy() {
+    if let Ok(root) = std::env::var(HOLDER) {
+        hold_locks(&root);
+    }
+    let patience = Duration::from_millis(50);
+    let scratch = scratch_with(|store| store.locking(Locking::Lockfile).lock_patience(patience));
+    scratch.set("a/b", b"old").unwrap();
+    let lock = scratch.path("root/a/.zarr-tmp-lock-b");
+    let change_lock = scratch.path("root/a/.zarr-tmp-change-c");
+    // The process holds the lock of `a/b` for a part of the time.
+    let killed = (0..200).find_map(|number| {
+        for left in scratch.store.leftovers().unwrap() {
+            left.remove().unwrap();
+        }
+        let killed =
+            kill_holder(scratch.store.path().to_str().unwrap(), Duration::from_micros(number * 97 % 5000));
+        fs::read_to_string(&lock).is_ok_and(|holder| holder.ends_with('\n')).then_some(killed)
+    });
+    let killed = killed.expect("no process was killed while it held the lock");
+    let start = Instant::now();
+    let failed = scratch.set("a/b", b"newer").unwrap_err();
+    assert!(start.elapsed() > patience);
+    follow_advice(&failed, &lock, killed);
+    let value = scratch.get("a/b").unwrap().unwrap();
+    assert!(value == "old" || value == "new", "{value:?}");
+    scratch.set("a/b", b"newer").unwrap();
+    // A change of several values may hold its lock longer.
+    let start = Instant::now();
+    let failed = scratch.store.lock(&key("a/c")).map(drop).unwrap_err();
+    assert!(start.elapsed() > 20 * patience);
+    follow_advice(&failed, &change_lock, killed);
+    drop(scratch.store.lock(&key("a/c")).unwrap().unwrap());
+    assert_eq!(scratch.get("a/b").unwrap().unwrap(), "newer");
+}
+
 #[test]
 fn without_locks_there_are_no_conditions() {
     let scratch = scratch_with(|store| store.locking(Locking::None));
