@@ -408,7 +408,7 @@ fn a_copy_that_differs_from_its_source_is_not_completed() {
     }
     let moments = moments(&place, &recoded);
     fs::remove_dir_all(&copy).unwrap();
-    kill(&place, &recoded, 8, moments);
+    kill(&place, &recoded, moments * 8 / 10);
     let chunk = place.files("copy").into_iter().find(|file| file.starts_with("ocean/sst/c/")).unwrap();
     place.file(&format!("copy/{chunk}"), &[7; 40]);
     let output = ran(&place, &[&recoded[..], &["--resume", "--verify"]].concat());
