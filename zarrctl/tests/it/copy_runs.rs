@@ -103,7 +103,7 @@ fn a_killed_copy_is_resumed_and_reaches_the_same_digest() {
         let files = place.files("copy");
         for number in 0..kills() {
             fs::remove_dir_all(place.path("copy")).unwrap();
-            // In the middle of one of as many equal parts of the run.
+            // The kills are spread evenly over the run.
             let moment = moments * (2 * number + 1) / (2 * kills());
             kill(&place, arguments, moment);
             let before = chunks(&place);
