@@ -65,7 +65,8 @@ fn reply(client: &TcpStream, answer: &impl Fn(&Asked) -> (u16, String), all: &Se
     let mut words = first.split(' ').map(str::to_owned);
     let headers = lines.iter().filter_map(|line| line.split_once(':'));
     let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
-    let (method, target) = (words.next()?, words.next()?);
+    let method = words.next()?;
+    let target = words.next()?;
     let mut asked = Asked { method, target, headers, body: String::new() };
     let size = asked.header("content-length").parse().unwrap_or(0);
     reader.take(size).read_to_string(&mut asked.body).ok()?;

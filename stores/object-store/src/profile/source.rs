@@ -122,7 +122,8 @@ fn without_role(profile: &str, settings: &Settings, files: &Files) -> Result<Opt
     let setting = |name: &str| settings.get(name).cloned();
     let sign_on = || SignOn::parse(profile, settings, files).map(|found| Some(Source::SignOn(found)));
     if let Some(token_file) = setting("web_identity_token_file") {
-        let (role_arn, session_name) = (setting("role_arn"), setting("role_session_name"));
+        let role_arn = setting("role_arn");
+        let session_name = setting("role_session_name");
         return Ok(Some(Source::WebIdentity(WebIdentity { token_file, role_arn, session_name })));
     }
     if has("sso_account_id") || has("sso_role_name") {
@@ -238,8 +239,8 @@ sso_session = company
     }
 
     fn keys() -> Source {
-        let (key_id, secret_key) = ("AKID".to_owned(), "secret".to_owned());
-        Source::Keys(AwsCredential { key_id, secret_key, token: None })
+        let key_id = "AKID".to_owned();
+        Source::Keys(AwsCredential { key_id, secret_key: "secret".to_owned(), token: None })
     }
 
     /// Returns the credentials that assume the first role of a chain.

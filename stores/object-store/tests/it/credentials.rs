@@ -97,12 +97,15 @@ fn a_conditional_deletion_is_signed_with_the_current_keys() {
     assert_eq!(deletions[1].headers["if-match"], "\"e\"");
 }
 
+/// Makes the credential with a number.
+type MakeCredential = fn(usize) -> Result<Credential, BoxError>;
+
 #[test]
 fn conditional_deletions_in_google_and_azure_are_authorized() {
     let signature = |_| Ok(Credential::Signature(vec![("sig".to_owned(), "a/b".to_owned())]));
     let account_key = |_| Ok(Credential::AccountKey("QQ==".to_owned()));
     let has_token = |one: &Asked| one.headers["authorization"].starts_with("Bearer token");
-    let cases: [(&str, fn(usize) -> Result<Credential, BoxError>, fn(&Asked) -> bool); 4] = [
+    let cases: [(&str, MakeCredential, fn(&Asked) -> bool); 4] = [
         ("gs", token, has_token),
         ("az", token, has_token),
         ("az", signature, |one| one.target.ends_with("?sig=a%2Fb")),
