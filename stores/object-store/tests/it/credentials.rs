@@ -97,6 +97,9 @@ fn a_conditional_deletion_is_signed_with_the_current_keys() {
     assert_eq!(deletions[1].headers["if-match"], "\"e\"");
 }
 
+/// Returns whether a request has the credential.
+type IsAuthorized = fn(&Asked) -> bool;
+
 /// Makes the credential with a number.
 type MakeCredential = fn(usize) -> Result<Credential, BoxError>;
 
@@ -105,7 +108,7 @@ fn conditional_deletions_in_google_and_azure_are_authorized() {
     let signature = |_| Ok(Credential::Signature(vec![("sig".to_owned(), "a/b".to_owned())]));
     let account_key = |_| Ok(Credential::AccountKey("QQ==".to_owned()));
     let has_token = |one: &Asked| one.headers["authorization"].starts_with("Bearer token");
-    let cases: [(&str, MakeCredential, fn(&Asked) -> bool); 4] = [
+    let cases: [(&str, MakeCredential, IsAuthorized); 4] = [
         ("gs", token, has_token),
         ("az", token, has_token),
         ("az", signature, |one| one.target.ends_with("?sig=a%2Fb")),
