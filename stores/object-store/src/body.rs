@@ -1,11 +1,37 @@
 //! Receiving the bytes of a response.
 
+use std::future::poll_fn;
+use std::pin::Pin;
+
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
+use http_body::Body;
+use object_store::client::HttpResponseBody;
 use zarr_spec::BoxError;
 
 /// Maximum memory to reserve before any byte arrives: the declared size is not trusted.
 const MAX_INITIAL_SIZE: usize = 16 << 20;
+
+/// Maximum size of a body that is a document of a service, such as credentials or the reason of a refusal.
+const MAX_DOCUMENT: usize = 1 << 20;
+
+/// Returns a body that is a document of a service.
+///
+/// # Errors
+///
+/// If the body ends early, or exceeds 1 MiB.
+pub(crate) async fn document(mut body: HttpResponseBody) -> Result<Bytes, BoxError> {
+    let mut whole = Vec::new();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await.transpose()? {
+        // Other frames have headers that follow the body.
+        let Ok(piece) = frame.into_data() else { continue };
+        if piece.len() > MAX_DOCUMENT - whole.len() {
+            return Err(format!("the response has more than {MAX_DOCUMENT} bytes").into());
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(whole.into())
+}
 
 /// Collects `size` bytes of `stream` after skipping `skip` bytes. Bytes that arrive in one piece are shared; several
 /// pieces are copied once.
@@ -54,4 +80,19 @@ pub(crate) enum Failed {
 
 fn reserve(whole: &mut Vec<u8>, more: usize) -> Result<(), Failed> {
     whole.try_reserve(more).map_err(|error| Failed::Local(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_has_a_maximum_size() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let received = |size| runtime.block_on(document(vec![7; size].into()));
+        assert_eq!(received(0).unwrap(), Bytes::new());
+        assert_eq!(received(MAX_DOCUMENT).unwrap().len(), MAX_DOCUMENT);
+        let error = received(MAX_DOCUMENT + 1).unwrap_err().to_string();
+        assert_eq!(error, "the response has more than 1048576 bytes");
+    }
 }

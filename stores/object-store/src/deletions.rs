@@ -32,6 +32,7 @@ use zarr_spec::store::{ConditionalWrite, StoreError, StoreResult, Version};
 use zarr_spec::{BoxError, Key};
 
 use crate::Shared;
+use crate::body::document;
 use crate::client::{Seen, is_repeated};
 use crate::conditions::{is_busy, pause, temporary_name};
 use crate::failure::{failed, is_missing_bucket_error, is_missing_key};
@@ -89,7 +90,8 @@ impl Deletions {
             Err(error) => return unanswered(error),
         };
         let status = answer.status();
-        let body = answer.into_body().bytes().await.unwrap_or_default();
+        // The status suffices if the body cannot be received.
+        let body = document(answer.into_body()).await.unwrap_or_default();
         let message = format!("Server returned status {status}: {}", String::from_utf8_lossy(&body));
         let error = generic(message.into());
         match status.as_u16() {

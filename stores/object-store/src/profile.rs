@@ -151,7 +151,7 @@ impl Profile {
                 let keys = [(To::AccessKeyId, keys.key_id), (To::SecretAccessKey, keys.secret_key)];
                 keys.into_iter().chain(token).collect()
             }
-            Some(Source::WebIdentity(WebIdentity { token_file, role_arn, session_name })) => {
+            Some(Source::WebIdentity(WebIdentity { token_file, role_arn, session_name, .. })) => {
                 let role = role_arn.map(|role| (To::RoleArn, role));
                 let name = session_name.map(|name| (To::RoleSessionName, name));
                 [(To::WebIdentityTokenFile, token_file)].into_iter().chain(role).chain(name).collect()

@@ -63,8 +63,8 @@ impl Providers<'_> {
     fn web_identity(&self, identity: WebIdentity) -> Result<AwsCredentialProvider, Invalid> {
         use AmazonS3ConfigKey as To;
         let Some(role_arn) = identity.role_arn else {
-            let reason = "a profile has `web_identity_token_file`, and needs `role_arn`";
-            return Err(Invalid::new(reason.to_owned()));
+            let reason = "has `web_identity_token_file`, and needs `role_arn`";
+            return Err(Invalid::new(format!("the profile `{}` {reason}", identity.profile)));
         };
         let mut settings = vec![(To::WebIdentityTokenFile, identity.token_file), (To::RoleArn, role_arn)];
         settings.extend(identity.session_name.map(|name| (To::RoleSessionName, name)));

@@ -12,6 +12,7 @@ use zarr_json::{ParseOptions, Value, parse, printable};
 use zarr_spec::{BoxError, Invalid};
 
 use super::file::Settings;
+use crate::body::document;
 use crate::client::is_repeated;
 use crate::conditions::pause;
 use crate::failure::whole_text;
@@ -115,11 +116,12 @@ impl Sender {
             match self.client.execute(request.clone()).await {
                 Ok(answer) if is_last || !is_repeated(answer.status().as_u16()) => {
                     let status = answer.status().as_u16();
-                    return Ok(Answer { status, body: answer.into_body().bytes().await? });
+                    let body = document(answer.into_body()).await;
+                    let body = body.map_err(|error| format!("{}: {error}", host(&request)))?;
+                    return Ok(Answer { status, body });
                 }
                 Err(error) if is_last || matches!(error.kind(), HttpErrorKind::Unknown) => {
-                    let host = request.uri().authority().map(ToString::to_string).unwrap_or_default();
-                    return Err(format!("{host}: {}", whole_text(&error)).into());
+                    return Err(format!("{}: {}", host(&request), whole_text(&error)).into());
                 }
                 _ => {}
             }
@@ -127,6 +129,10 @@ impl Sender {
             sleep(pause(attempts)).await;
         }
     }
+}
+
+fn host(request: &HttpRequest) -> &str {
+    request.uri().authority().map_or("", |authority| authority.as_str())
 }
 
 impl Answer {

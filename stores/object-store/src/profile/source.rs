@@ -11,9 +11,6 @@ use super::sign_on::SignOn;
 /// The maximum number of roles that are assumed one after another.
 const MAX_ROLES: usize = 16;
 
-/// The advice if a profile has settings that this store cannot use.
-const EXPORT: &str = "export-credentials";
-
 /// Where credentials come from.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Source {
@@ -35,6 +32,7 @@ pub(super) enum Source {
 /// The role of a web identity.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WebIdentity {
+    pub(super) profile: String,
     pub(super) token_file: String,
     pub(super) role_arn: Option<String>,
     pub(super) session_name: Option<String>,
@@ -124,7 +122,8 @@ fn without_role(profile: &str, settings: &Settings, files: &Files) -> Result<Opt
     if let Some(token_file) = setting("web_identity_token_file") {
         let role_arn = setting("role_arn");
         let session_name = setting("role_session_name");
-        return Ok(Some(Source::WebIdentity(WebIdentity { token_file, role_arn, session_name })));
+        let profile = profile.to_owned();
+        return Ok(Some(Source::WebIdentity(WebIdentity { profile, token_file, role_arn, session_name })));
     }
     if has("sso_account_id") || has("sso_role_name") {
         return sign_on();
@@ -151,8 +150,8 @@ fn without_role(profile: &str, settings: &Settings, files: &Files) -> Result<Opt
 
 fn unsupported(profile: &str, setting: &str) -> Invalid {
     Invalid::new(format!(
-        "the profile `{profile}` has {setting}, which this store cannot use; run `aws configure {EXPORT} \
-         --profile {profile} --format env` and set the variables that it prints"
+        "the profile `{profile}` has {setting}, which this store cannot use; run `aws configure \
+         export-credentials --profile {profile} --format env` and set the variables that it prints"
     ))
 }
 
