@@ -49,11 +49,11 @@ impl Array {
     pub(crate) fn new(
         hierarchy: Hierarchy,
         path: NodePath,
-        mut metadata: ArrayMetadata,
+        metadata: Arc<ArrayMetadata>,
         place: ArrayPlace,
         options: ArrayOptions,
     ) -> Result<Self, Error> {
-        let resolved = match hierarchy.resolved_cache().find(&mut metadata, options) {
+        let resolved = match hierarchy.resolved_cache().find(&metadata, options) {
             Some(resolved) => resolved,
             None => Self::resolved(&hierarchy, &path, &metadata, &place, options)?,
         };
@@ -69,7 +69,7 @@ impl Array {
     fn resolved(
         hierarchy: &Hierarchy,
         path: &NodePath,
-        metadata: &ArrayMetadata,
+        metadata: &Arc<ArrayMetadata>,
         place: &ArrayPlace,
         options: ArrayOptions,
     ) -> Result<Arc<Resolved>, Error> {
@@ -253,7 +253,7 @@ impl Array {
     }
 
     fn use_attributes(&mut self, attributes: Object) -> Result<(), Error> {
-        let mut metadata = self.stored.metadata.clone();
+        let mut metadata = ArrayMetadata::clone(&self.stored.metadata);
         metadata.attributes = attributes;
         *self = self.with_metadata(metadata)?;
         Ok(())
@@ -263,7 +263,7 @@ impl Array {
     /// node.
     pub(crate) fn reopened(&self, change: &DocumentChange<'_>) -> Result<Self, Error> {
         let stored = &self.stored;
-        let metadata = change.stored_array(&stored.path)?;
+        let metadata = Arc::new(change.stored_array(&stored.path)?);
         let hierarchy = self.hierarchy.under_lock();
         Self::new(hierarchy, stored.path.clone(), metadata, stored.place.clone(), stored.options)
     }
@@ -280,6 +280,7 @@ impl Array {
 
     fn with_metadata(&self, metadata: ArrayMetadata) -> Result<Self, Error> {
         let Self { hierarchy, stored } = self;
+        let metadata = Arc::new(metadata);
         Self::new(hierarchy.clone(), stored.path.clone(), metadata, stored.place.clone(), stored.options)
     }
 

@@ -79,7 +79,7 @@ struct Inner {
     resolved: ResolvedCache,
     /// The metadata of the array that was created last. Without this cache, creating 100 arrays with equal builders
     /// takes twice the instructions (`create/100-arrays`).
-    built: Last<ArrayBuilder, ArrayMetadata>,
+    built: Last<ArrayBuilder, Arc<ArrayMetadata>>,
 }
 
 impl Hierarchy {
@@ -436,7 +436,7 @@ impl Hierarchy {
     fn new_array(
         &self,
         path: &NodePath,
-        metadata: ArrayMetadata,
+        metadata: impl Into<Arc<ArrayMetadata>>,
         options: ArrayOptions,
     ) -> Result<Array, Error> {
         let place = ArrayPlace {
@@ -444,6 +444,6 @@ impl Hierarchy {
             scalar_key: self.entry_point().and_then(|entry| draft::scalar_key(entry, self.context().mode())),
             read_only: self.inner.access.read_only.clone(),
         };
-        Array::new(self.clone(), path.clone(), metadata, place, options)
+        Array::new(self.clone(), path.clone(), metadata.into(), place, options)
     }
 }

@@ -55,7 +55,7 @@ pub(crate) struct ScalarKey {
 /// An open array without its hierarchy.
 pub(crate) struct StoredArray {
     pub(crate) path: NodePath,
-    pub(crate) metadata: ArrayMetadata,
+    pub(crate) metadata: Arc<ArrayMetadata>,
     pub(crate) place: ArrayPlace,
     pub(crate) resolved: Arc<Resolved>,
     pub(crate) options: ArrayOptions,
@@ -73,7 +73,7 @@ pub(crate) struct StoredArray {
 /// The parts of an array that are determined when it is opened.
 pub(crate) struct Opened {
     pub(crate) path: NodePath,
-    pub(crate) metadata: ArrayMetadata,
+    pub(crate) metadata: Arc<ArrayMetadata>,
     pub(crate) resolved: Arc<Resolved>,
     pub(crate) options: ArrayOptions,
 }
@@ -98,7 +98,8 @@ impl StoredArray {
 
     pub(crate) fn replaced(&self, resolved: Arc<Resolved>, context: Arc<Context>) -> Self {
         let Self { path, metadata, options, .. } = self;
-        let opened = Opened { path: path.clone(), metadata: metadata.clone(), resolved, options: *options };
+        let opened =
+            Opened { path: path.clone(), metadata: Arc::clone(metadata), resolved, options: *options };
         Self::new(opened, self.place.clone(), context, self.lock_seed)
     }
 

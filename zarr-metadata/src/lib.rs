@@ -87,6 +87,40 @@ impl ArrayMetadata {
             ignored: Object::new(),
         }
     }
+
+    /// Returns whether `other` is equal, except for attributes and ignored members.
+    #[must_use]
+    pub fn is_alike(&self, other: &Self) -> bool {
+        // All members are named, so that the compiler requires new ones here.
+        let Self {
+            format,
+            shape,
+            data_type,
+            chunk_grid,
+            chunk_key_encoding,
+            memory_layout,
+            fill_value,
+            codecs,
+            has_compressor,
+            storage_transformers,
+            attributes: _,
+            dimension_names,
+            extensions,
+            ignored: _,
+        } = self;
+        *format == other.format
+            && *shape == other.shape
+            && *data_type == other.data_type
+            && *chunk_grid == other.chunk_grid
+            && *chunk_key_encoding == other.chunk_key_encoding
+            && *memory_layout == other.memory_layout
+            && *fill_value == other.fill_value
+            && *codecs == other.codecs
+            && *has_compressor == other.has_compressor
+            && *storage_transformers == other.storage_transformers
+            && *dimension_names == other.dimension_names
+            && *extensions == other.extensions
+    }
 }
 
 /// The metadata of a group in any format.

@@ -87,7 +87,7 @@ impl Hierarchy {
         self.check_format(&metadata)?;
         self.inner.rules.check_free(&self.inner.access, &path, EntryKind::Array)?;
         self.inner.access.may_leave_chunks();
-        let metadata = self.as_held(&path, metadata)?;
+        let metadata = self.as_held(&path, Arc::new(metadata))?;
         self.new_array(&path, metadata, ArrayOptions::new())
     }
 
@@ -318,7 +318,8 @@ impl Hierarchy {
     /// Returns the array that `builder` describes, without creating it in the store.
     fn built(&self, path: impl AsNodePath, builder: &ArrayBuilder) -> Result<Array, Error> {
         let path = self.path_to_write(path)?;
-        let make = |builder: &ArrayBuilder| builder.metadata(self.format(), self.context().registry());
+        let make =
+            |builder: &ArrayBuilder| builder.metadata(self.format(), self.context().registry()).map(Arc::new);
         let metadata = self.inner.built.get_or_make(builder, ArrayBuilder::is_alike, make)?;
         let metadata = self.as_held(&path, metadata)?;
         let array = self.new_array(&path, metadata, ArrayOptions::new())?;
@@ -327,7 +328,7 @@ impl Hierarchy {
     }
 
     /// Returns the metadata of a new array, adapted to the store if the store cannot hold every document.
-    fn as_held(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<ArrayMetadata, Error> {
+    fn as_held(&self, path: &NodePath, metadata: Arc<ArrayMetadata>) -> Result<Arc<ArrayMetadata>, Error> {
         let store = self.store();
         if metadata.format != Format::V3 || !store.capabilities().adapts_documents {
             return Ok(metadata);
@@ -337,7 +338,7 @@ impl Hierarchy {
         let Some(adapted) = store.array_document(&key, &document)? else { return Ok(metadata) };
         let adapted = v3::parse_node(&adapted, &Reading::default());
         match adapted.map_err(|error| Error::document(&key, error))? {
-            NodeMetadata::Array(adapted) => Ok(*adapted),
+            NodeMetadata::Array(adapted) => Ok(adapted.into()),
             NodeMetadata::Group(_) => Ok(metadata),
         }
     }
@@ -415,7 +416,7 @@ fn new_array(array: &Array, before: StoredBefore) -> NewNode<'_> {
         StoredBefore::Keep => None,
         StoredBefore::Erase => Some(array),
     };
-    NewNode { path: array.path(), metadata: NewMetadata::Array(array.metadata()), leftovers }
+    NewNode { path: array.path(), metadata: NewMetadata::Array(&array.stored.metadata), leftovers }
 }
 
 impl StoredChunks for Array {

@@ -22,40 +22,42 @@ pub(crate) struct ResolvedCache(RwLock<VecDeque<Entry>>);
 
 #[derive(Debug)]
 struct Entry {
-    /// The metadata without attributes and ignored members.
-    metadata: ArrayMetadata,
+    metadata: Arc<ArrayMetadata>,
     options: ArrayOptions,
     resolved: Arc<Resolved>,
 }
 
 impl ResolvedCache {
-    /// Returns the plugin instances of an array with the same description. `metadata` is unchanged afterwards.
-    pub(crate) fn find(&self, metadata: &mut ArrayMetadata, options: ArrayOptions) -> Option<Arc<Resolved>> {
-        let attributes = std::mem::take(&mut metadata.attributes);
-        let ignored = std::mem::take(&mut metadata.ignored);
-        let found = self.find_stripped(metadata, options);
-        metadata.attributes = attributes;
-        metadata.ignored = ignored;
-        found
-    }
-
-    fn find_stripped(&self, metadata: &ArrayMetadata, options: ArrayOptions) -> Option<Arc<Resolved>> {
+    /// Returns the plugin instances of an array with the same description.
+    pub(crate) fn find(&self, metadata: &Arc<ArrayMetadata>, options: ArrayOptions) -> Option<Arc<Resolved>> {
         let entries = self.0.read().unpoisoned();
-        let found = entries.iter().find(|entry| entry.options == options && entry.metadata == *metadata)?;
-        Some(Arc::clone(&found.resolved))
+        let is_same = |entry: &&Entry| entry.options == options && is_alike(&entry.metadata, metadata);
+        entries.iter().find(is_same).map(|entry| Arc::clone(&entry.resolved))
     }
 
     /// Adds an entry and evicts the oldest one. Arrays with storage transformers are not cached: a transformer wraps
     /// the chunks of one array.
-    pub(crate) fn add(&self, metadata: &ArrayMetadata, options: ArrayOptions, resolved: &Arc<Resolved>) {
+    pub(crate) fn add(&self, metadata: &Arc<ArrayMetadata>, options: ArrayOptions, resolved: &Arc<Resolved>) {
         if !metadata.storage_transformers.is_empty() {
             return;
         }
-        let mut metadata = metadata.clone();
-        metadata.attributes = Object::new();
-        metadata.ignored = Object::new();
+        // Attributes may be large, and the plugin instances do not depend on them.
+        let is_small = metadata.attributes.is_empty() && metadata.ignored.is_empty();
+        let metadata = if is_small { Arc::clone(metadata) } else { Arc::new(without_attributes(metadata)) };
         let mut entries = self.0.write().unpoisoned();
         entries.truncate(CAPACITY - 1);
         entries.push_front(Entry { metadata, options, resolved: Arc::clone(resolved) });
     }
+}
+
+fn without_attributes(metadata: &ArrayMetadata) -> ArrayMetadata {
+    let mut metadata = metadata.clone();
+    metadata.attributes = Object::new();
+    metadata.ignored = Object::new();
+    metadata
+}
+
+fn is_alike(one: &Arc<ArrayMetadata>, other: &Arc<ArrayMetadata>) -> bool {
+    // New arrays of one builder share their metadata.
+    Arc::ptr_eq(one, other) || one.is_alike(other)
 }

@@ -1,6 +1,7 @@
 //! The trait that each format implements.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use zarr_metadata::draft::EntryPoint;
 use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
@@ -126,7 +127,7 @@ pub(super) struct NewNode<'a> {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NewMetadata<'a> {
-    Array(&'a ArrayMetadata),
+    Array(&'a Arc<ArrayMetadata>),
     Group(&'a GroupMetadata),
 }
 

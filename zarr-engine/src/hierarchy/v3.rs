@@ -34,7 +34,7 @@ pub(super) struct V3 {
     plain_groups: PlainGroups,
     /// The document of the array that was created last. Without this cache, creating 100 arrays with the same
     /// description takes 2.5 times the instructions (`create/100-arrays`).
-    arrays: Last<ArrayMetadata, Arc<Encoded>>,
+    arrays: Last<Arc<ArrayMetadata>, Arc<Encoded>>,
 }
 
 impl V3 {

@@ -205,7 +205,7 @@ impl V3 {
     /// Returns the document of a new node. The document of the last array is cached.
     fn encoded(&self, node: &NewNode<'_>) -> Result<Arc<Encoded>, Error> {
         let path = node.path;
-        let make = |array: &ArrayMetadata| Encoded::new(path, array_document(array)).map(Arc::new);
+        let make = |array: &Arc<ArrayMetadata>| Encoded::new(path, array_document(array)).map(Arc::new);
         match node.metadata {
             NewMetadata::Array(array) => self.arrays.get_or_make(array, has_same_text, make),
             NewMetadata::Group(group) => Ok(Arc::new(Encoded::new(path, group_document(group))?)),
@@ -348,7 +348,7 @@ fn check_all(access: &Access, arrays: &[NewNode<'_>]) -> Result<Ancestors, Error
     Ok(nodes.into_iter().zip(found).collect())
 }
 
-fn has_same_text(one: &ArrayMetadata, other: &ArrayMetadata) -> bool {
+fn has_same_text(one: &Arc<ArrayMetadata>, other: &Arc<ArrayMetadata>) -> bool {
     // Equal objects may have their members in a different order, which changes the text.
-    one.attributes.is_empty() && one.ignored.is_empty() && one == other
+    Arc::ptr_eq(one, other) || one.attributes.is_empty() && one.ignored.is_empty() && one == other
 }
