@@ -41,6 +41,7 @@ pub(crate) const ALL: &[(&str, Make)] = &[
     ("read/uncompressed", || Read::small(Codecs::Uncompressed, 16)),
     ("read/zstd", || Read::small(Codecs::Zstd, 16)),
     ("read/shard", || Read::small(Codecs::Shard, 32)),
+    ("read/cached-element", Read::cached),
     ("write/uncompressed", || Write::small(Codecs::Uncompressed, 16)),
     ("write/zstd", || Write::small(Codecs::Zstd, 16)),
     ("write/shard", || Write::small(Codecs::Shard, 32)),
@@ -50,17 +51,23 @@ fn context() -> Result<Context, Failure> {
     Ok(Context::linked()?.with_one_thread())
 }
 
-/// Returns a store in memory with a group and an array.
-fn store(context: &Context, document: &str) -> Result<Arc<dyn Store>, Failure> {
-    let store = open_store(context.registry(), "memory:")?;
+const MEMORY: &str = "memory:";
+
+/// A store in memory with a cache of decoded chunks.
+const CACHED: &str =
+    r#"{"type": "cache", "bytes": 1048576, "chunks": "decoded", "store": {"type": "memory"}}"#;
+
+/// Returns a store with a group and an array.
+fn store(context: &Context, location: &str, document: &str) -> Result<Arc<dyn Store>, Failure> {
+    let store = open_store(context.registry(), location)?;
     store.set(&Key::new("zarr.json")?, documents::GROUP.as_bytes().into())?;
     store.set(&Key::new("array/zarr.json")?, document.as_bytes().into())?;
     Ok(store)
 }
 
-fn array(document: &str) -> Result<Array, Failure> {
+fn array(location: &str, document: &str) -> Result<Array, Failure> {
     let context = context()?;
-    Ok(Hierarchy::open(store(&context, document)?, &context)?.array("/array")?)
+    Ok(Hierarchy::open(store(&context, location, document)?, &context)?.array("/array")?)
 }
 
 /// Returns smooth elements with some noise for the whole array.
@@ -96,15 +103,25 @@ impl Read {
     }
 
     fn stored(codecs: Codecs, length: u64, chunk: u64, selection: &str) -> Result<Box<dyn Job>, Failure> {
-        let array = array(&codecs.document(length, chunk, 0))?;
+        let array = array(MEMORY, &codecs.document(length, chunk, 0))?;
         let elements = elements(&array)?;
         array.write(&Selection::All, &elements)?;
         let selection = Selection::parse(selection, array.shape())?;
         Self::of(array, selection, |position| elements.get(2 * position..2 * position + 2))
     }
 
+    /// Reads an element of a chunk that is in the cache of decoded chunks.
+    fn cached() -> Result<Box<dyn Job>, Failure> {
+        let array = array(CACHED, &Codecs::Zstd.document(32, 32, 0))?;
+        let elements = elements(&array)?;
+        array.write(&Selection::All, &elements)?;
+        array.read(&Selection::All)?;
+        let selection = Selection::parse("3, 14, 15", array.shape())?;
+        Self::of(array, selection, |position| elements.get(2 * position..2 * position + 2))
+    }
+
     fn missing(chunk: u64, fill_value: u16, selection: &str) -> Result<Box<dyn Job>, Failure> {
-        let array = array(&Codecs::Uncompressed.document(CUBE, chunk, fill_value))?;
+        let array = array(MEMORY, &Codecs::Uncompressed.document(CUBE, chunk, fill_value))?;
         let selection = Selection::parse(selection, array.shape())?;
         let fill = fill_value.to_ne_bytes();
         Self::of(array, selection, |_| Some(&fill))
@@ -112,7 +129,7 @@ impl Read {
 
     /// Reads a thousand scattered elements.
     fn points() -> Result<Box<dyn Job>, Failure> {
-        let array = array(&Codecs::Uncompressed.document(CUBE, CUBE / 4, 0))?;
+        let array = array(MEMORY, &Codecs::Uncompressed.document(CUBE, CUBE / 4, 0))?;
         let elements = elements(&array)?;
         array.write(&Selection::All, &elements)?;
         let along = |factor: u64| (0..1000).map(|number| number * factor % CUBE).collect::<Vec<_>>();
@@ -188,7 +205,7 @@ struct Write {
 
 impl Write {
     fn small(codecs: Codecs, chunk: u64) -> Result<Box<dyn Job>, Failure> {
-        let array = array(&codecs.document(32, chunk, 0))?;
+        let array = array(MEMORY, &codecs.document(32, chunk, 0))?;
         let elements = elements(&array)?;
         let stored = usize::try_from((32 / chunk).pow(3))?;
         Ok(Box::new(Self { array, elements, stored }))
@@ -196,7 +213,7 @@ impl Write {
 
     /// Writes elements that equal the fill value, so that nothing is stored.
     fn of_fill_value() -> Result<Box<dyn Job>, Failure> {
-        let array = array(&Codecs::Uncompressed.document(CUBE, CUBE, 7))?;
+        let array = array(MEMORY, &Codecs::Uncompressed.document(CUBE, CUBE, 7))?;
         let elements = 7u16.to_ne_bytes().repeat(usize::try_from(CUBE.pow(3))?);
         Ok(Box::new(Self { array, elements, stored: 0 }))
     }
@@ -221,7 +238,7 @@ struct Resolve {
 
 impl Resolve {
     fn of(codecs: Codecs) -> Result<Box<dyn Job>, Failure> {
-        Ok(Box::new(Self { array: array(&codecs.document(CUBE, CUBE, 0))?, found: None }))
+        Ok(Box::new(Self { array: array(MEMORY, &codecs.document(CUBE, CUBE, 0))?, found: None }))
     }
 }
 
@@ -284,7 +301,7 @@ struct Open {
 impl Open {
     fn make() -> Result<Box<dyn Job>, Failure> {
         let context = context()?;
-        Ok(Box::new(Self { store: store(&context, documents::V3)?, context, found: None }))
+        Ok(Box::new(Self { store: store(&context, MEMORY, documents::V3)?, context, found: None }))
     }
 }
 
