@@ -132,20 +132,51 @@ impl<'a> StringArray<'a> {
 
     /// Returns the offsets and the payload of the strings. An error describes a string that is missing or not text.
     pub(crate) fn offsets_and_payload(&self) -> Result<Vec<u8>, String> {
+        let no_memory = |_| "there is not enough memory for the strings".to_owned();
         let locked = self.locked();
-        let mut offsets = Vec::with_capacity((self.count + 1) * size_of::<u64>());
-        let mut payload = Vec::new();
-        offsets.extend_from_slice(&0_u64.to_ne_bytes());
+        let mut elements = Vec::new();
+        elements.try_reserve_exact((self.count + 1) * OFFSET).map_err(no_memory)?;
+        let mut size = 0;
+        elements.extend_from_slice(&0_u64.to_ne_bytes());
         for position in 0..self.count {
             let text = locked.get(position).ok_or_else(|| format!("the string at {position} is missing"))?;
-            let text = str::from_utf8(text);
-            payload.extend_from_slice(
-                text.map_err(|error| format!("the string at {position} is not text: {error}"))?.as_bytes(),
-            );
-            offsets.extend_from_slice(&(payload.len() as u64).to_ne_bytes());
+            size += text.len();
+            elements.extend_from_slice(&(size as u64).to_ne_bytes());
         }
-        offsets.append(&mut payload);
-        Ok(offsets)
+        // The sizes are known, so that the payload is copied only once.
+        elements.try_reserve_exact(size).map_err(no_memory)?;
+        for position in 0..self.count {
+            elements.extend_from_slice(locked.get(position).unwrap_or_default());
+        }
+        check_text(&elements, self.count)?;
+        Ok(elements)
+    }
+}
+
+/// The size of an offset in bytes.
+const OFFSET: usize = size_of::<u64>();
+
+/// Checks that the payload of `count` strings, which follows their offsets, has the expected size, and that each string
+/// is text.
+fn check_text(elements: &[u8], count: usize) -> Result<(), String> {
+    let (offsets, payload) = elements.split_at((count + 1) * OFFSET);
+    let offset = |bytes: &[u8; OFFSET]| usize::try_from(u64::from_ne_bytes(*bytes)).unwrap_or(usize::MAX);
+    let offsets = offsets.as_chunks().0.iter().map(offset);
+    if offsets.clone().next_back() != Some(payload.len()) {
+        return Err("the strings were changed while they were read".to_owned());
+    }
+    // Checking all strings together takes less time than checking each of them.
+    if let Ok(text) = str::from_utf8(payload)
+        && offsets.clone().all(|offset| text.is_char_boundary(offset))
+    {
+        return Ok(());
+    }
+    let mut strings =
+        offsets.clone().zip(offsets.skip(1)).map(|(start, end)| str::from_utf8(&payload[start..end]));
+    let wrong = strings.by_ref().enumerate().find_map(|(position, text)| Some((position, text.err()?)));
+    match wrong {
+        Some((position, error)) => Err(format!("the string at {position} is not text: {error}")),
+        None => Ok(()),
     }
 }
 

@@ -50,6 +50,12 @@ def test_views_with_strides_are_written() -> None:
     assert array[:].tolist() == data[:2, ::-1].tolist()
 
 
+def test_no_strings_are_written_and_read() -> None:
+    array = zarr_kit.create_array("memory:", shape=(3,), chunks=(2,), dtype="string")
+    array[1:1] = strings([])
+    assert array[:].tolist() == ["", "", ""]
+
+
 @pytest.mark.parametrize("missing", [np.nan, None])
 def test_missing_strings_are_converted_as_numpy_does(missing: Any) -> None:
     data: NDArray[Any] = np.array(["a", missing], dtype=np.dtypes.StringDType(na_object=missing))
