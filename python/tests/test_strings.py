@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import zarr_kit
+from zarr_kit._dtypes import data_type_of
 
 STRINGS = np.dtypes.StringDType()
 
@@ -48,6 +49,16 @@ def test_views_with_strides_are_written() -> None:
     assert array[:].tolist() == data[::2].tolist()
     array[:] = data.T[:, :2].T[:, ::-1]
     assert array[:].tolist() == data[:2, ::-1].tolist()
+
+
+def test_writing_does_not_copy_the_array_of_strings() -> None:
+    data = strings(["a", "a text that does not fit into the array itself"])
+    element = data_type_of("string")[1]
+    assert element is not None
+    assert element.array(data) is data
+    array = zarr_kit.create_array("memory:", shape=(2, 2), chunks=(2, 2), dtype="string")
+    array[:] = data
+    assert array[:].tolist() == [data.tolist()] * 2
 
 
 def test_no_strings_are_written_and_read() -> None:

@@ -89,6 +89,9 @@ class ElementType:
             return _array_of_arrays(value)
         if self.dtype.kind == "O":
             return _object_array(value)
+        if self.kind == "string" and isinstance(value, np.ndarray) and _is_complete_text(value.dtype):
+            # With a data type, NumPy would copy all strings, because each array of strings has its own.
+            return np.asarray(value)
         try:
             elements = with_order_of(value, self.dtype) if isinstance(value, np.ndarray) else value
             return np.asarray(elements, dtype=self.dtype)
@@ -97,7 +100,7 @@ class ElementType:
 
     def to_list(self, elements: NDArray[Any]) -> list[Any] | NDArray[Any]:
         """Return elements of a variable size in a form that the engine accepts: a list, or an array of strings."""
-        if isinstance(elements.dtype, np.dtypes.StringDType) and not hasattr(elements.dtype, "na_object"):
+        if _is_complete_text(elements.dtype):
             return np.ascontiguousarray(elements)
         if self.present is not None:
             present = self.present.to_list(np.ma.getdata(elements))
@@ -197,6 +200,11 @@ def with_order_of(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     if np.datetime_data(elements.dtype)[0] != "generic" or elements.dtype.isnative == dtype.isnative:
         return elements
     return elements.byteswap().view(elements.dtype.newbyteorder(dtype.byteorder))
+
+
+def _is_complete_text(dtype: np.dtype[Any]) -> bool:
+    """Return whether the elements are strings, none of which can be missing."""
+    return isinstance(dtype, np.dtypes.StringDType) and not hasattr(dtype, "na_object")
 
 
 def fixed_elements(data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
