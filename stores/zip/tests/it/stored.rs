@@ -451,3 +451,53 @@ fn a_missing_archive_in_a_store_that_is_read_only_is_an_error() {
     assert!(matches!(missing, StoreError::Invalid(_)));
     assert_eq!(missing.to_string(), "`minimal:d/a.zip` does not exist");
 }
+
+/// A store that forgets values, and notes the memory of the process while it gets one.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+struct Weighing {
+    store: MinimalStore,
+    /// The sizes of values and the memory, in bytes.
+    noted: Mutex<Vec<[usize; 2]>>,
+}
+
+#[cfg(target_os = "linux")]
+zarr_spec::delegate_store! {
+    impl Store for Weighing {
+        forward(self.store): describe, read, cache, set, lock, set_partial_values, commit, array_document, remove, list;
+
+        fn set_if(&self, _key: &Key, value: Payload<'_>, condition: &Condition) -> StoreResult<ConditionalWrite> {
+            if *condition != Condition::Missing {
+                return Ok(ConditionalWrite::Conflict);
+            }
+            assert!(value.starts_with(b"PK\x03\x04"));
+            self.noted.lock().unwrap().push([value.len(), memory()]);
+            Ok(ConditionalWrite::Done(None))
+        }
+    }
+}
+
+/// Returns the memory of this process in bytes, without pages of files.
+#[cfg(target_os = "linux")]
+fn memory() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_archive_does_not_need_to_fit_in_memory() {
+    const SIZE: usize = 512 << 20;
+    let inside = Arc::new(Weighing { store: MinimalStore::new(CONDITIONAL), noted: Mutex::new(Vec::new()) });
+    let store = open(&inside);
+    let value = ramp(8 << 20);
+    for number in 0..SIZE / value.len() {
+        set(&store, &number.to_string(), &value);
+    }
+    store.commit().unwrap();
+    let noted = inside.noted.lock().unwrap().clone();
+    let [[size, taken]] = noted[..] else { panic!("{noted:?}") };
+    // Other tests of this process take memory, too.
+    assert!(size > SIZE && taken < SIZE / 2, "{taken} bytes for an archive of {size} bytes");
+}
