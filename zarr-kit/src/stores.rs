@@ -35,7 +35,7 @@ pub use zarr_store_redb::{RedbDatabase, RedbStore};
 #[cfg(feature = "store-reference")]
 pub use zarr_store_reference::ReferenceStore;
 #[cfg(feature = "store-zip")]
-pub use zarr_store_zip::{LocalZipStore, Packed, ZipStore, pack};
+pub use zarr_store_zip::{LocalZipStore, Packed, StoredZipStore, ZipStore, pack};
 #[cfg(feature = "transformer-cache")]
 pub use zarr_transformer_cache::CacheStore;
 #[cfg(feature = "transformer-prefix")]

@@ -153,7 +153,7 @@ pub(crate) enum Verb {
     ///
     /// Values are stored without further compression, metadata documents first, as OME-Zarr recommends
     /// (RFC-9; such archives end in `.ozx`). The archive appears under its name only when it is complete.
-    /// A verb that changes a STORE can also change an archive in a local file. Archives in other stores are read only.
+    /// A verb that changes a STORE can also change an archive, in a local file or in another store.
     #[command(after_long_help = examples::PACK)]
     Pack(Pack),
     /// Write references to the stored values of a hierarchy, as kerchunk does.

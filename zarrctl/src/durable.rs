@@ -19,6 +19,9 @@ const VARIABLE: &str = "ZARR_KIT_DURABLE";
 /// The stores in local databases and archives.
 const DATABASES: [&str; 3] = ["lmdb", "redb", "zip"];
 
+/// The step of a pipeline that reads an archive in another store.
+pub(crate) const STEP: &str = "|zip:";
+
 /// Whether `--durable` or the variable is set.
 static DURABLE: OnceLock<bool> = OnceLock::new();
 
@@ -58,6 +61,10 @@ pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, 
     }
     let store = open_store(context.registry(), location)?;
     let url = store.location();
+    if url.contains(STEP) {
+        make_outer_durable(location, &url, context)?;
+        return Ok(store);
+    }
     for database in DATABASES {
         if let Some(path) = url.strip_prefix(database).and_then(|rest| rest.strip_prefix(':')) {
             // The first open store of a database sets the options of all, so it is closed before the database is opened
@@ -72,6 +79,27 @@ pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, 
     }
     let store = FilesystemStore::open_url(&url)?;
     Ok(Arc::new(store.durable(durability())))
+}
+
+/// Makes the local archive durable that contains the archive at `url`, which is open. Refuses an archive in another local
+/// store, which can only be opened as durable from its description.
+fn make_outer_durable(location: &str, url: &str, context: &Context) -> Result<(), Failure> {
+    let is_local = url.starts_with("file:")
+        || DATABASES.iter().any(|name| url.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')));
+    if !is_local {
+        return Ok(());
+    }
+    // This option applies to all open stores of an archive.
+    if url.starts_with("zip:")
+        && let Some((outer, _)) = location.split_once('|')
+        && url.starts_with(&open(outer, context)?.location())
+    {
+        return Ok(());
+    }
+    Err(Failure::fault(format!(
+        "`{location}`: --durable needs the description of the store that contains the archive, such as \
+         {{\"type\": \"zip\", \"key\": \"a.zip\", \"store\": {{\"type\": \"lmdb\", \"path\": \"a.lmdb\"}}}}"
+    )))
 }
 
 /// Adds `"durable": "full"` to each local folder, database and archive in a JSON description, unless it is set. Returns

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use zarr_kit::archive::{Caller, CopyOption, IncompleteCopy, incomplete_copies, leftovers};
 use zarr_kit::json::counted;
+use zarr_kit::spec::Prefix;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Array, Error, Hierarchy, NodePath, readable_location};
 
+use crate::durable::STEP;
 use crate::failure::Failure;
 use crate::printer::note;
 use crate::similar::similar;
@@ -64,7 +66,11 @@ pub(crate) fn of_hierarchy(error: Error, store: &dyn Store, caller: Caller) -> F
             incomplete(copy, caller)
         ));
     }
-    if let Some(archive) = store.location().strip_prefix("zip:").filter(|path| !Path::new(path).exists()) {
+    let location = store.location();
+    if let Some(archive) = location.strip_suffix(STEP).filter(|_| is_empty(store)) {
+        return Failure::fault(format!("`{archive}` does not exist, or is an archive without values"));
+    }
+    if let Some(archive) = location.strip_prefix("zip:").filter(|path| !Path::new(path).exists()) {
         return Failure::fault(format!("`{archive}` does not exist"));
     }
     let Some(folder) = folder(store) else { return error.into() };
@@ -78,6 +84,10 @@ pub(crate) fn of_hierarchy(error: Error, store: &dyn Store, caller: Caller) -> F
         "{error}; the store has {}, which an interrupted operation probably left: `zarrctl clean {folder}` removes what is left",
         chunks(count)
     ))
+}
+
+fn is_empty(store: &dyn Store) -> bool {
+    matches!(store.any_key(&Prefix::root()), Ok(None))
 }
 
 /// Warns of incomplete copies into a store.

@@ -14,7 +14,7 @@ use zarr_kit::{
 };
 
 use crate::arguments::Reading;
-use crate::durable;
+use crate::durable::{self, STEP};
 use crate::failure::{Failure, chain};
 use crate::hints;
 use crate::interrupt::Interruptible;
@@ -22,12 +22,9 @@ use crate::slabs;
 use crate::terminal::{first_of, warn};
 use crate::values;
 
-/// The step of a pipeline that reads an archive in another store.
-const STEP: &str = "|zip:";
-
-/// The advice for writing to an archive in another store.
-const NEVER_CHANGED: &str =
-    "zip archives in other stores cannot be changed: change a local copy of the archive";
+/// The advice for writing to an archive in a store that is read only.
+const NEVER_CHANGED: &str = "the archive cannot be changed, because the store that contains it is read only: change a \
+                             local copy of the archive";
 
 /// A hierarchy whose warnings are printed when it is dropped.
 #[derive(Debug)]
@@ -262,7 +259,7 @@ pub(crate) fn open_plain(location: &str) -> Result<Arc<dyn Store>, Failure> {
     Ok(open_store(context.registry(), location)?)
 }
 
-/// Opens a hierarchy for changes. Archives in other stores are refused.
+/// Opens a hierarchy for changes. Archives in stores that are read only are refused.
 pub(crate) fn open_to_change(location: &str, reading: &Reading) -> Result<Opened, Failure> {
     let context = reading_context(reading)?;
     open_in(open_to_write(location, &context)?, &context, reading, false)
@@ -327,7 +324,7 @@ pub(crate) fn check_scheme(location: &str, registry: &Registry) -> Result<(), Fa
     }
 }
 
-/// Opens a store for writing. Archives in other stores are refused.
+/// Opens a store for writing. Archives in stores that are read only are refused.
 pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
     check_scheme(location, context.registry())?;
     let store = durable::open(location, context)?;

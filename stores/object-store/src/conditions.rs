@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::future::{join, join3};
-use futures_util::{StreamExt, stream};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::client::{HttpError, HttpErrorKind};
 use object_store::path::Path;
 use object_store::{Error, GetOptions, PutMode, PutOptions, PutResult};
@@ -121,8 +121,16 @@ impl Shared {
             return Ok(ConditionalWrite::Conflict);
         }
         let version = self.versions.of(&got.meta);
-        let found = got.bytes().await.map_err(wrong)?;
-        Ok(if found == *value { ConditionalWrite::Done(version) } else { ConditionalWrite::Conflict })
+        // The value may not fit in memory twice.
+        let mut rest = &value[..];
+        let mut found = got.into_stream();
+        while let Some(piece) = found.try_next().await.map_err(wrong)? {
+            let Some(following) = rest.strip_prefix(&piece[..]) else {
+                return Ok(ConditionalWrite::Conflict);
+            };
+            rest = following;
+        }
+        Ok(if rest.is_empty() { ConditionalWrite::Done(version) } else { ConditionalWrite::Conflict })
     }
 
     /// Checks with temporary keys that the server refuses writes whose conditions do not hold. Also returns these keys,

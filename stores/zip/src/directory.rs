@@ -39,7 +39,7 @@ pub(crate) struct Entries {
 }
 
 /// The position of a directory, and its contents other than the entries whose names are keys.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// The byte range that contains the records.
     pub(crate) records: Range<u64>,
@@ -66,6 +66,12 @@ impl Entries {
 
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Returns whether `other` is the directory of the same state of an archive.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let [one, two] = [self, other].map(|entries| entries.sorted.iter().map(Entry::identity));
+        self.layout == other.layout && one.eq(two)
     }
 }
 
@@ -123,6 +129,11 @@ impl Entry {
             form: Form::Stored,
             number: 0,
         }
+    }
+
+    /// Returns the properties that distinguish the entry from others.
+    fn identity(&self) -> impl PartialEq {
+        (&self.key, self.header, self.encoded_size, self.size, self.crc32, self.form, self.number)
     }
 
     /// Returns the number of the record in the directory.

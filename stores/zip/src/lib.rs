@@ -1,5 +1,4 @@
-//! The `zip` store: values in one zip archive. An archive in a file can be created and changed; one in another store is
-//! read-only.
+//! The `zip` store: values in one zip archive, which can be created and changed in a file or in another store.
 //!
 //! The key is the name of the entry. Opening the archive reads its central directory once. A value that is
 //! stored without compression is read in ranges, by any number of threads; a deflated value is inflated up to
@@ -17,10 +16,17 @@
 //! starts like an archive, as the step `LOCATION|zip:` of a URL pipeline, or as
 //! `{"type": "zip", "store": {…}, "key": …}`.
 //!
-//! The first change of a local archive copies it to a temporary file next to it. A commit completes this file, waits
-//! until it is on the disk, and gives it the name of the archive. Until then, all other programs read the old archive,
-//! also if the process is killed. One program can change an archive at a time. New values are not compressed. New values
-//! that replace old ones leave unused bytes in the archive; [`pack`] writes an archive without them.
+//! **Changes** are in a temporary file until a commit, and visible in this process. Until the commit, all other programs
+//! read the old archive, also if the process is killed. New values are not compressed. New values that replace old ones
+//! leave unused bytes in the archive; [`pack`] writes an archive without them.
+//!
+//! The first change of a local archive ([`LocalZipStore`]) copies it to a temporary file next to it. A commit completes
+//! this file, waits until it is on the disk, and gives it the name of the archive. One program can change an archive at
+//! a time.
+//!
+//! A commit of an archive in another store ([`StoredZipStore`]) reads the old entries, and writes the new archive as one
+//! value, under the condition that the old one is unchanged. Of several programs, the first one to commit succeeds; the
+//! others get an error.
 //!
 //! Source: APPNOTE.TXT 6.3.10 of PKWARE. [`pack`] writes entries in the order of RFC-9 of OME-Zarr.
 
@@ -47,6 +53,7 @@ use zarr_spec::{
     BoxError, ByteRange, Example, Invalid, Key, LimitExceeded, Output, Pool, Prefix, printable_path, typetag,
 };
 
+mod changing;
 mod directory;
 mod inflate;
 mod local;
@@ -54,14 +61,18 @@ mod names;
 mod packing;
 mod ranges;
 mod records;
+mod scratch;
 mod session;
 mod stored;
+mod temporary;
+mod within;
 
 use directory::{Entries, Entry, Form};
 use inflate::Inflater;
 pub use local::LocalZipStore;
 pub use packing::{Packed, pack};
-use stored::StoredArchive;
+use stored::{Access, StoredArchive};
+pub use within::StoredZipStore;
 
 zarr_spec::register!(
     StorePlugin::new("zip", &["zip"], &open)
@@ -73,7 +84,7 @@ zarr_spec::register!(
 
 const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "zip", "path": "data.zip"}"#)];
 
-/// Values in a zip archive, read-only. [`LocalZipStore`] also changes archives.
+/// Values in a zip archive, read-only. [`LocalZipStore`] and [`StoredZipStore`] also change archives.
 #[derive(Debug)]
 pub struct ZipStore {
     source: Source,
@@ -144,7 +155,14 @@ impl ZipStore {
     ///
     /// [`StoreError::Invalid`] if the value does not exist or is not a complete archive, and the errors of `store`.
     pub fn within(store: Arc<dyn Store>, key: Key) -> StoreResult<Self> {
-        let archive = StoredArchive::open(store, key)?;
+        match StoredArchive::open(&store, &key, Access::Reading)? {
+            Some(archive) => Self::of_stored(archive),
+            None => Err(stored::missing(&*store, &key)),
+        }
+    }
+
+    /// Opens an archive in a store, whose end was read.
+    fn of_stored(archive: StoredArchive) -> StoreResult<Self> {
         let name = archive.place();
         let mut hasher = DefaultHasher::new();
         archive.version().hash(&mut hasher);
@@ -158,6 +176,15 @@ impl ZipStore {
     fn new(source: Source, name: String, changed: u64) -> StoreResult<Self> {
         let entries = directory::read(&source).map_err(|reason| not_an_archive(&name, &reason))?;
         Ok(Self { source, name, entries, changed, inflaters: Pool::new() })
+    }
+
+    /// Checks the number of values in an archive that was written.
+    fn check_count(&self, values: usize) -> Result<(), BoxError> {
+        let found = self.entries.all().len();
+        match found == values {
+            true => Ok(()),
+            false => Err(format!("the new archive has {found} values, expected {values}").into()),
+        }
     }
 
     /// Returns the byte range of the archive that is the value of `key`; `None` if the key is missing or the value is
@@ -210,6 +237,19 @@ impl ZipStore {
             return Err(StoreError::TooLarge { key: key.to_string(), source: LimitExceeded { limit } });
         }
         Ok(part)
+    }
+
+    /// Reads the value of an entry whose bytes are in `source`.
+    fn get_from(
+        &self,
+        source: &Source,
+        entry: &Entry,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> StoreResult<GetResult> {
+        let part = self.part(entry.key(), entry, options.range, to.remaining())?;
+        self.read(source, entry, &part, to).map_err(|error| self.failed(entry.key(), error))?;
+        Ok(GetResult::new(Contents::Written, entry.size(), Some(self.version_of(entry))))
     }
 
     fn failed(&self, key: &Key, source: BoxError) -> StoreError {
@@ -362,7 +402,7 @@ impl StoreConfiguration for ZipConfiguration {
                 Err(Invalid::new("`durable` is an option of an archive with `path`").into())
             }
             (None, Some(store), Some(key)) => {
-                Ok(Arc::new(ZipStore::within(store.open(given)?, Key::new(&**key)?)?))
+                Ok(Arc::new(StoredZipStore::open(store.open(given)?, Key::new(&**key)?)?))
             }
             _ => Err(Invalid::new("a zip store needs either `path`, or `store` and `key`").into()),
         }
@@ -394,7 +434,7 @@ fn open_step(step: &Step<'_>) -> StoreResult<Arc<dyn Store>> {
         return open(&format!("zip:{}", path.display()));
     }
     let (store, key) = step.locations.open_file(step.input)?;
-    Ok(Arc::new(ZipStore::within(store, key)?))
+    Ok(Arc::new(StoredZipStore::open(store, key)?))
 }
 
 /// A value differs from what the directory of the archive records.

@@ -1,13 +1,12 @@
-//! Uncommitted changes of an archive: a temporary file next to the archive, which replaces the archive in one step.
+//! Uncommitted changes of an archive: a temporary file with the next state of the archive.
 //!
-//! The temporary file begins with the entries of the archive, as they are. New entries follow, and at the end a
-//! directory of all of them. Until it replaces the archive, every program reads the old one.
+//! The file begins with the entries of the archive, as they are. New entries follow, and at the end a directory of all of
+//! them. Until the file replaces the archive, every program reads the old one.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -17,14 +16,8 @@ use zarr_spec::{BoxError, Key};
 use crate::directory::Entry;
 use crate::{Source, ZipStore, records};
 
-/// The prefix of the names of temporary files.
-const TEMPORARY: &str = ".zarr-tmp-";
-
-/// The suffix of the name of the file that is locked while a temporary file exists.
-const LOCK: &str = ".lock";
-
 /// The number of bytes that are moved at a time.
-const PIECE: usize = 1 << 20;
+pub(crate) const PIECE: usize = 1 << 20;
 
 /// The gaps of replaced and erased new entries are closed if they take at least an eighth of all new bytes.
 const UNUSED: u64 = 8;
@@ -35,8 +28,6 @@ pub(crate) type Changes = BTreeMap<Key, Option<Arc<Entry>>>;
 /// A temporary file, and what it changes.
 #[derive(Debug)]
 pub(crate) struct Session {
-    path: PathBuf,
-    lock: Lock,
     /// The process that began the session. A forked child does not own the file.
     process: u32,
     /// The offset of the first new entry.
@@ -44,6 +35,8 @@ pub(crate) struct Session {
     tail: Mutex<Tail>,
     source: Source,
     changes: RwLock<Changes>,
+    /// Whether the bytes before the tail may be in use, so that they are not changed.
+    is_fixed: bool,
 }
 
 /// The end of the new entries.
@@ -54,51 +47,33 @@ struct Tail {
 }
 
 impl Session {
-    /// Begins to change the archive at the path `archive`. If the archive exists, `old` has read it.
-    ///
-    /// `check` runs after the lock excludes changes by other programs.
+    /// Returns the offset of the first new entry in the next state of `old`.
     ///
     /// # Errors
     ///
-    /// If another program changes the archive, or the temporary file cannot be written.
-    pub(crate) fn begin(
-        archive: &Path,
-        old: &ZipStore,
-        check: impl FnOnce() -> Result<(), BoxError>,
-    ) -> Result<Self, BoxError> {
-        let begin = old.entries.layout().records.start;
-        if old.entries.layout().is_shifted {
-            return Err(
+    /// If the archive cannot be changed.
+    pub(crate) fn begin_of(old: &ZipStore) -> Result<u64, BoxError> {
+        let layout = old.entries.layout();
+        match layout.is_shifted {
+            false => Ok(layout.records.start),
+            true => Err(
                 "the archive is preceded by bytes that its offsets do not count; copy it to a new archive"
                     .into(),
-            );
+            ),
         }
-        let path = temporary(archive, "");
-        let lock = Lock::take(temporary(archive, LOCK))?;
-        check()?;
-        // The lock excludes other processes, so an existing file of this name was left by one that was killed.
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
-        let source = Source::File(File::open(&path)?.into(), u64::MAX);
-        let session = Self {
-            path,
-            lock,
+    }
+
+    /// Begins a session. New entries are written to `file`, beginning at byte `begin`, and read from `reader`, which is
+    /// the same file. The caller copies the old entries.
+    pub(crate) fn new(file: File, reader: File, begin: u64) -> Self {
+        Self {
             process: process::id(),
             begin,
             tail: Mutex::new(Tail { file, offset: begin }),
-            source,
+            source: Source::File(reader.into(), u64::MAX),
             changes: RwLock::default(),
-        };
-        session.copy(archive, begin)?;
-        Ok(session)
-    }
-
-    /// Copies the old entries.
-    fn copy(&self, archive: &Path, size: u64) -> Result<(), BoxError> {
-        if size == 0 {
-            return Ok(());
+            is_fixed: false,
         }
-        let copied = io::copy(&mut File::open(archive)?.take(size), &mut &self.tail().file)?;
-        if copied == size { Ok(()) } else { Err("the archive is truncated".into()) }
     }
 
     // Every change is a single step, so a panic leaves the values consistent.
@@ -119,8 +94,9 @@ impl Session {
         &self.source
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// Returns the offset of the first new entry.
+    pub(crate) fn begin(&self) -> u64 {
+        self.begin
     }
 
     /// Returns whether this process began the session. After a fork, the child did not.
@@ -147,12 +123,26 @@ impl Session {
         Ok(Arc::new(Entry::stored(key.clone(), offset, header_size, size, crc32)))
     }
 
+    /// Writes bytes of old entries, which are before the new ones.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub(crate) fn write_old(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut tail = self.tail();
+        tail.file.seek(SeekFrom::Start(offset))?;
+        tail.file.write_all(bytes)
+    }
+
     /// Closes the gaps that replaced and erased new entries left, if the gaps are large enough ([`UNUSED`]).
     ///
     /// # Errors
     ///
     /// If the file cannot be written. The new entries may then be damaged.
     pub(crate) fn compact(&mut self) -> Result<(), BoxError> {
+        if self.is_fixed {
+            return Ok(());
+        }
         let changes = self.changes.get_mut().unwrap_or_else(PoisonError::into_inner);
         let tail = self.tail.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut new: Vec<Arc<Entry>> = changes.values().flatten().cloned().collect();
@@ -177,7 +167,7 @@ impl Session {
         Ok(())
     }
 
-    /// Writes the directory, and waits until the file is on the disk. Returns the number of values.
+    /// Writes the directory. Returns the number of values.
     ///
     /// # Errors
     ///
@@ -209,100 +199,43 @@ impl Session {
         tail.file.seek(SeekFrom::Start(tail.offset))?;
         tail.file.write_all(&bytes)?;
         tail.file.set_len(tail.offset + bytes.len() as u64)?;
-        tail.file.sync_all()?;
         Ok(values)
     }
 
-    /// Gives the completed file the name and the permissions of the archive.
+    /// Returns the file.
     ///
     /// # Errors
     ///
-    /// If the file cannot be renamed. The session can still be used.
-    pub(crate) fn replace(&self, archive: &Path) -> io::Result<()> {
-        match fs::metadata(archive) {
-            Ok(old) => fs::set_permissions(&self.path, old.permissions())?,
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        fs::rename(&self.path, archive)
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        if self.is_own() {
-            // After a commit, there is no file. The next session overwrites one that cannot be removed.
-            let _removed = fs::remove_file(&self.path);
-            self.lock.release();
-        }
-    }
-}
-
-/// The lock file of an archive. It is locked, and removed at the end of the session. A process that is killed leaves
-/// the file, unlocked.
-#[derive(Debug)]
-struct Lock {
-    path: PathBuf,
-    file: File,
-}
-
-impl Lock {
-    /// Takes the lock. Another process may remove the file before it is locked; then a new one is created.
-    fn take(path: PathBuf) -> Result<Self, BoxError> {
-        loop {
-            let file = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
-            match file.try_lock() {
-                Ok(()) if is_at(&file, &path) => return Ok(Self { path, file }),
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    return Err("another program is changing the archive; try again when it has ended".into());
-                }
-                Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Interrupted => {}
-                Err(TryLockError::Error(error)) => return Err(error.into()),
-            }
-        }
+    /// If the process has too many open files.
+    pub(crate) fn file(&self) -> io::Result<File> {
+        self.tail().file.try_clone()
     }
 
-    fn release(&self) {
-        // If this fails, the file stays, unlocked.
-        let _removed = fs::remove_file(&self.path);
-        let _unlocked_when_it_is_closed = self.file.unlock();
+    /// Waits until the file is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written. The session can still be used.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.tail().file.sync_all()
     }
-}
 
-/// Returns whether an open file is still at its path.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-
-    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(open), Ok(there)) => identity(open) == identity(there),
-        _ => false,
+    /// Protects the bytes that were written: later entries follow at the end of the file, and nothing is moved. The
+    /// directory that [`Session::complete`] wrote then leaves unused bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the size of the file cannot be read.
+    pub(crate) fn fix(&mut self) -> io::Result<()> {
+        let tail = self.tail.get_mut().unwrap_or_else(PoisonError::into_inner);
+        tail.offset = tail.file.metadata()?.len();
+        self.is_fixed = true;
+        Ok(())
     }
-}
-
-/// Returns true: other systems do not remove a file that is open.
-#[cfg(not(unix))]
-fn is_at(_file: &File, _path: &Path) -> bool {
-    true
-}
-
-/// Returns the path of a temporary file of the archive.
-fn temporary(archive: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(TEMPORARY);
-    name.push(archive.file_name().unwrap_or_default());
-    name.push(suffix);
-    archive.with_file_name(name)
 }
 
 /// Moves bytes to a lower offset of the same file.
-fn move_down(
-    source: &Source,
-    file: &mut File,
-    mut from: std::ops::Range<u64>,
-    mut to: u64,
-) -> Result<(), BoxError> {
+fn move_down(source: &Source, file: &mut File, mut from: Range<u64>, mut to: u64) -> Result<(), BoxError> {
     let mut buffer = vec![0; PIECE];
     while from.start < from.end {
         let size = usize::try_from(from.end - from.start).unwrap_or(PIECE).min(PIECE);
@@ -330,7 +263,8 @@ mod tests {
         let path = folder.path().join("a.zip");
         let key = |text: &str| Key::new(text).unwrap();
         let old = ZipStore::empty("a.zip".to_owned());
-        let mut session = Session::begin(&path, &old, || Ok(())).unwrap();
+        let file = File::create_new(&path).unwrap();
+        let mut session = Session::new(file, File::open(&path).unwrap(), 0);
         let header = records::local_header(&key("large"), LARGE, 0);
         let header_size = header.len() as u64;
         session.tail().file.write_all(&header).unwrap();
@@ -341,7 +275,6 @@ mod tests {
         session.changing().insert(key("after"), Some(after));
         session.compact().unwrap();
         assert_eq!(session.complete(&old).unwrap(), 2);
-        session.replace(&path).unwrap();
         drop(session);
 
         let store = ZipStore::open(&path).unwrap();

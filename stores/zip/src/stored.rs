@@ -10,7 +10,9 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use rawzip::ReaderAt;
-use zarr_spec::store::{Contents, GetOptions, ReadHints, Request, Responses, Store, StoreResult, Version};
+use zarr_spec::store::{
+    Contents, GetOptions, ReadHints, Request, Responses, Store, StoreError, StoreResult, Version,
+};
 use zarr_spec::{BoxError, ByteRange, Invalid, Key, Output};
 
 use crate::directory::MAX_DIRECTORY_SIZE;
@@ -21,11 +23,35 @@ const TAIL: u64 = 256 << 10;
 /// The maximum number of bytes that are read at a time into memory of the store, except for the directory.
 pub(crate) const MAX_PIECE: u64 = 16 << 20;
 
+/// The number of bytes that one request of a copy reads.
+const COPIED: usize = 8 << 20;
+
+/// The number of bytes of requests and responses in memory while an archive is copied.
+const BUDGET: usize = 4 * COPIED;
+
+/// Why an archive is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Reading,
+    /// The archive will be replaced if it is unchanged. A store with conditions returns its version.
+    Replacing,
+}
+
+impl Access {
+    fn of(self, range: ByteRange) -> GetOptions {
+        match self {
+            Self::Reading => GetOptions::uncached(range),
+            Self::Replacing => GetOptions::for_update(range),
+        }
+    }
+}
+
 /// An archive in a store.
 #[derive(Debug)]
 pub(crate) struct StoredArchive {
     store: Arc<dyn Store>,
     key: Key,
+    access: Access,
     pub(crate) size: u64,
     /// The version of the archive when it was opened.
     version: Option<Version>,
@@ -60,25 +86,29 @@ impl Piece {
 }
 
 impl StoredArchive {
-    /// Reads the end of an archive.
+    /// Reads the end of an archive. Returns `None` if it does not exist.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`](zarr_spec::store::StoreError::Invalid) if it does not exist, and the errors of the
-    /// store.
-    pub(crate) fn open(store: Arc<dyn Store>, key: Key) -> StoreResult<Self> {
+    /// The errors of the store.
+    pub(crate) fn open(store: &Arc<dyn Store>, key: &Key, access: Access) -> StoreResult<Option<Self>> {
         let mut output = Output::at_most(usize::try_from(TAIL).unwrap_or(usize::MAX));
-        let found = store.get(&key, GetOptions::uncached(ByteRange::Last(TAIL)), &mut output)?;
-        let Some(found) = found else {
-            let place = place(&*store, &key);
-            let what = format!("`{place}` does not exist; zip archives can be created only in local files");
-            return Err(Invalid::new(what).into());
-        };
+        let found = store.get(key, access.of(ByteRange::Last(TAIL)), &mut output)?;
+        let Some(found) = found else { return Ok(None) };
         let size = found.size;
         let version = found.version.clone();
         let bytes = found.into_bytes(output);
         let tail = Piece::new(size.saturating_sub(bytes.len() as u64), bytes);
-        Ok(Self { store, key, size, version, tail, directory: OnceLock::new(), is_open: false })
+        Ok(Some(Self {
+            store: Arc::clone(store),
+            key: key.clone(),
+            access,
+            size,
+            version,
+            tail,
+            directory: OnceLock::new(),
+            is_open: false,
+        }))
     }
 
     /// Returns the location of the archive for messages.
@@ -134,7 +164,7 @@ impl StoredArchive {
         let size = range.end.min(self.size).saturating_sub(range.start);
         let range = ByteRange::Range { offset: range.start, size };
         let size = usize::try_from(size)?;
-        Ok((Request::new(self.key.clone(), GetOptions::uncached(range), size), size))
+        Ok((Request::new(self.key.clone(), self.access.of(range), size), size))
     }
 
     /// Reads a range into `to`, which has space for it, or returns it in memory of the store.
@@ -152,6 +182,39 @@ impl StoredArchive {
             Contents::Shared(bytes) => bytes.len(),
         };
         if read == size { Ok(found.contents) } else { Err("the archive is truncated".into()) }
+    }
+
+    /// Calls `write` with pieces of the first `size` bytes, and their offsets. The pieces have any order.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`StoredArchive::fetch`] and of `write`.
+    pub(crate) fn copy(
+        &self,
+        size: u64,
+        write: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>,
+    ) -> Result<(), BoxError> {
+        // A small archive is in memory.
+        let whole = usize::try_from(size).ok().and_then(|size| self.tail.bytes.get(..size));
+        if let Some(bytes) = whole.filter(|_| self.tail.offset == 0) {
+            return Ok(write(0, bytes)?);
+        }
+        let starts: Vec<u64> = (0..size).step_by(COPIED).collect();
+        let range = |start: &u64| self.request(*start..size.min(start + COPIED as u64));
+        let pieces = starts.iter().map(range).collect::<Result<Vec<_>, _>>()?;
+        let requests = pieces.iter().map(|(request, _)| request.clone()).collect();
+        let mut copied = 0;
+        for (number, response) in self.get_many(requests, BUDGET) {
+            let response = response?.ok_or("the archive was removed")?;
+            self.check(response.size, response.version.as_ref())?;
+            let (start, expected) = starts.get(number).zip(pieces.get(number)).ok_or("unknown response")?;
+            if response.bytes.len() != expected.1 {
+                return Err("the archive is truncated".into());
+            }
+            write(*start, &response.bytes)?;
+            copied += 1;
+        }
+        if copied == starts.len() { Ok(()) } else { Err("the store did not complete all requests".into()) }
     }
 
     pub(crate) fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
@@ -224,8 +287,13 @@ impl ReaderAt for Window<'_> {
     }
 }
 
+/// Returns the error for an archive that does not exist.
+pub(crate) fn missing(store: &dyn Store, key: &Key) -> StoreError {
+    Invalid::new(format!("`{}` does not exist", place(store, key))).into()
+}
+
 /// Returns the location of a value, as URL pipelines spell it.
-fn place(store: &dyn Store, key: &Key) -> String {
+pub(crate) fn place(store: &dyn Store, key: &Key) -> String {
     let location = store.location();
     let separator = if location.ends_with([':', '/']) { "" } else { "/" };
     format!("{location}{separator}{key}")

@@ -21,6 +21,8 @@ use zarr_store_zip::{ZipStore, pack};
 
 #[path = "it/local.rs"]
 mod local;
+#[path = "it/stored.rs"]
+mod stored_archives;
 #[path = "it/within.rs"]
 mod within;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use zarr_json::{Object, ParseOptions, Value, json, parse};
-use zarr_spec::store::{Condition, Store, get_value};
+use zarr_spec::store::{Condition, Store, StoreError, get_value};
 use zarr_spec::{Key, Prefix};
 
 use super::error::CopyError;
@@ -172,12 +172,14 @@ impl State {
         let key = self.folder.key(name)?;
         let text = value.to_string();
         if self.store.capabilities().conditional_set {
-            // If another process created the marker first, its content is the same.
-            let _created = self.store.set_if(&key, text.as_bytes().into(), &Condition::Missing)?;
-        } else {
-            self.store.set(&key, text.as_bytes().into())?;
+            match self.store.set_if(&key, text.as_bytes().into(), &Condition::Missing) {
+                // The first conditional write has found that the server ignores conditions.
+                Err(StoreError::NotSupported { .. }) if !self.store.capabilities().conditional_set => {}
+                // If another process created the marker first, its content is the same.
+                created => return Ok(created.map(drop)?),
+            }
         }
-        Ok(())
+        Ok(self.store.set(&key, text.as_bytes().into())?)
     }
 
     fn read(&self, key: &Key) -> Result<Option<Value>, CopyError> {

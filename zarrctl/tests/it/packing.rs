@@ -121,32 +121,112 @@ fn an_archive_is_created_and_changed_like_a_folder() {
     }
 }
 
+/// Returns an archive in an archive, which do not exist.
+fn nested(place: &Place) -> String {
+    format!("{}|zip:d/inner.zip|zip:", place.at("outer.zip"))
+}
+
 #[test]
-fn nothing_is_written_into_an_archive_in_another_store() {
+fn an_archive_in_an_archive_is_created_and_changed_like_a_folder() {
+    let place = Place::new();
+    let store = filled(&place, "v3");
+    let inner = nested(&place);
+    assert!(refused(&["tree", &inner], 1).contains("inner.zip` does not exist"));
+    assert!(!place.path("outer.zip").exists(), "reading creates nothing");
+    text(&["copy", &store, &inner]);
+    assert_eq!(text(&["digest", &inner]), text(&["digest", &store]));
+    let other = format!("{}|zip:other.zarr/", place.at("outer.zip"));
+    text(&["copy", &store, &other]);
+    let elements = place.file("more", &[9; 4]);
+    for at in [&store, &inner] {
+        text(&["create", at, "/g/b", "--shape", "4", "--dtype", "uint8"]);
+        text(&["put", "--format", "raw", at, "/g/b", &elements]);
+        text(&["resize", at, "/g/a", "--shape", "3"]);
+        text(&["attrs", at, "/g", "--set", "n=1"]);
+        text(&["create", at, "/gone", "--shape", "4", "--dtype", "int8"]);
+        assert!(run(&["erase", at, "/gone"]).status.success());
+        text(&["consolidate", at]);
+    }
+    assert_eq!(text(&["tree", &inner]), text(&["tree", &store]));
+    assert_eq!(text(&["digest", &inner]), text(&["digest", &store]));
+    assert_eq!(bytes(&["get", &other, "/g/a"]), [0, 1, 2, 3, 4, 5]);
+    assert!(run(&["verify", &inner]).status.success());
+    text(&["--durable", "attrs", &inner, "/g", "--set", "n=2"]);
+    assert!(text(&["attrs", &inner, "/g"]).contains("\"n\": 2"));
+    assert!(!place.files("").iter().any(|file| file.contains(".zarr-tmp-")));
+}
+
+#[test]
+fn an_archive_in_a_folder_of_another_store_is_created_and_changed() {
+    let place = Place::new();
+    let store = filled(&place, "v3");
+    for inside in [
+        format!(r#"{{"type": "filesystem", "path": "{}"}}"#, place.at("folder")),
+        format!(r#"{{"type": "lmdb", "path": "{}"}}"#, place.at("a.lmdb")),
+    ] {
+        let archive = format!(r#"{{"type": "zip", "key": "a.zip", "store": {inside}}}"#);
+        text(&["copy", &store, &archive]);
+        text(&["attrs", &archive, "/g", "--set", "n=1"]);
+        assert!(text(&["attrs", &archive, "/g"]).contains("\"n\": 1"), "{archive}");
+        assert_eq!(bytes(&["get", &archive, "/g/a"]), [0, 1, 2, 3, 4, 5], "{archive}");
+    }
+    assert_eq!(place.files("folder"), ["a.zip"]);
+    // The archive in the folder is like any other one.
+    let local = place.at("folder/a.zip");
+    assert_eq!(bytes(&["get", &local, "/g/a"]), [0, 1, 2, 3, 4, 5]);
+    let pipeline = format!("{}|lmdb:a.zip|zip:", place.at("a.lmdb"));
+    let message = refused(&["--durable", "attrs", &pipeline, "/g", "--set", "n=2"], 1);
+    assert!(message.contains("--durable needs the description of the store"), "{message}");
+}
+
+#[test]
+fn an_archive_in_a_store_that_is_read_only_is_not_changed() {
     let place = Place::new();
     let store = filled(&place, "v3");
     fs::create_dir(place.path("folder")).unwrap();
-    text(&["pack", &store, &place.at("folder/inner.zip")]);
-    let outer = place.at("outer.zip");
-    let pack = zarr_kit::stores::FilesystemStore::open(place.path("folder")).unwrap();
-    let mut archive = fs::File::create(&outer).unwrap();
-    let root = zarr_kit::spec::Prefix::root();
-    zarr_kit::stores::pack(&pack, &root, &mut archive, "", &mut |_| ()).unwrap();
-    let before = fs::read(&outer).unwrap();
-    let inner = format!("{outer}|zip:inner.zip|zip:");
-    assert_eq!(bytes(&["get", &inner, "/g/a"]), [0, 1, 2, 3, 4, 5]);
+    text(&["pack", &store, &place.at("folder/a.zip")]);
+    let before = fs::read(place.path("folder/a.zip")).unwrap();
+    let inside = format!(r#"{{"type": "filesystem", "path": "{}"}}"#, place.at("folder"));
+    let archive = |key: &str| {
+        format!(r#"{{"type": "zip", "key": "{key}", "store": {{"type": "read-only", "store": {inside}}}}}"#)
+    };
+    let there = archive("a.zip");
+    assert_eq!(bytes(&["get", &there, "/g/a"]), [0, 1, 2, 3, 4, 5]);
     for arguments in [
-        &["create", &inner, "/b", "--shape", "4", "--dtype", "int8"][..],
-        &["attrs", &inner, "/", "--set", "n=1"],
-        &["copy", &store, &inner],
+        &["create", &there, "/b", "--shape", "4", "--dtype", "int8"][..],
+        &["attrs", &there, "/", "--set", "n=1"],
+        &["copy", &store, &there],
     ] {
         let message = refused(arguments, 1);
-        assert!(
-            message.contains("zip archives in other stores cannot be changed"),
-            "{arguments:?}: {message}"
-        );
+        assert!(message.contains("the store that contains it is read only"), "{arguments:?}: {message}");
     }
-    assert!(fs::read(&outer).unwrap() == before);
+    assert!(refused(&["copy", &store, &archive("none.zip")], 1).contains("none.zip` does not exist"));
+    assert_eq!(place.files("folder"), ["a.zip"]);
+    assert!(fs::read(place.path("folder/a.zip")).unwrap() == before);
+}
+
+#[test]
+fn an_archive_in_a_store_without_conditions_is_changed_with_a_warning_or_refused() {
+    let place = Place::new();
+    let store = filled(&place, "v3");
+    let inside = format!(r#"{{"type": "filesystem", "path": "{}", "locking": "none"}}"#, place.at("folder"));
+    let archive = format!(r#"{{"type": "zip", "key": "a.zip", "store": {inside}}}"#);
+    text(&["copy", &store, &archive]);
+    let set = ["attrs", &archive, "/g", "--set", "n=1"];
+    let messages = String::from_utf8(run(&set).stderr).unwrap();
+    assert_eq!(messages.matches("does not have conditional writes").count(), 1, "{messages}");
+    assert!(messages.starts_with("warning: "), "{messages}");
+    let before = fs::read(place.path("folder/a.zip")).unwrap();
+    let requiring = archive.replace("\"none\"", "\"none\", \"conditional\": \"require\"");
+    for arguments in [
+        &[&["--require-conditional"][..], &set[..]].concat()[..],
+        &["attrs", &requiring, "/g", "--set", "n=2"],
+        &["create", &requiring, "/b", "--shape", "4", "--dtype", "int8"],
+    ] {
+        let message = refused(arguments, 1);
+        assert!(message.contains("conditional writes, which are required"), "{message}");
+    }
+    assert!(fs::read(place.path("folder/a.zip")).unwrap() == before);
 }
 
 /// Kills a command at each of its changes of the file system. The next command must work with the files that the killed
@@ -179,6 +259,41 @@ fn a_killed_command_leaves_the_old_archive_or_the_new_one() {
         assert!(hidden.is_empty(), "{moment}: {hidden:?}");
     }
     assert!(kills[0] > 5 && kills[1] > 0, "{kills:?}");
+}
+
+/// Kills a command that changes an archive in another store. The temporary file of the archive disappears with it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_command_leaves_the_old_archive_in_another_store_or_the_new_one() {
+    use crate::kills::trace::{self, End};
+
+    let place = Place::new();
+    for folder in ["folder", "temporary"] {
+        fs::create_dir(place.path(folder)).unwrap();
+    }
+    let file = place.at("folder/a.zip");
+    text(&["pack", &filled(&place, "v3"), &file]);
+    let before = fs::read(&file).unwrap();
+    let inside = format!(r#"{{"type": "filesystem", "path": "{}"}}"#, place.at("folder"));
+    let archive = format!(r#"{{"type": "zip", "key": "a.zip", "store": {inside}}}"#);
+    let mut set = crate::support::program();
+    set.args(["attrs", &archive, "/g/a", "--set", "k=1"]).env("TMPDIR", place.path("temporary"));
+    let mut kills = [0, 0];
+    for moment in 1.. {
+        fs::write(&file, &before).unwrap();
+        let run = trace::run(&set, &place.path(""), Some(moment));
+        if run.end == End::Exited(0) {
+            break;
+        }
+        let is_new = fs::read(&file).unwrap() != before;
+        kills[usize::from(is_new)] += 1;
+        let attributes = text(&["attrs", &archive, "/g/a"]);
+        assert_eq!(attributes.contains("\"k\": 1"), is_new, "{moment}: {attributes}");
+        assert_eq!(bytes(&["get", &archive, "/g/a"]), [0, 1, 2, 3, 4, 5], "{moment}");
+        text(&["attrs", &archive, "/g/a", "--set", "other=2"]);
+    }
+    assert!(kills[0] > 2, "{kills:?}");
+    assert!(place.files("temporary").is_empty());
 }
 
 #[test]

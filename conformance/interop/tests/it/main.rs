@@ -67,6 +67,7 @@ mod spec_pages;
 mod squeeze;
 mod stacked_stores;
 mod store_calls;
+mod stored_archives;
 mod strategies;
 mod strided;
 mod subsets;
