@@ -11,6 +11,8 @@
 //! - Fixed strings are padded with zeros (`U` as UCS-4).
 //! - Dates are `int64`.
 //! - Items of variable length follow their size in bytes as `u32`.
+//! - An element that may be missing is an item of variable length: nothing if it is missing, otherwise the byte 1 and the
+//!   element.
 //!
 //! [`Generated`] examples are not stored; they follow from a seed.
 //!

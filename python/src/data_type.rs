@@ -77,8 +77,8 @@ fn failed(error: &DataTypeError) -> PyErr {
     raise(class, &error.to_string())
 }
 
-/// The data type of arrays of variable length.
-const RAGGED: &str = "vlen-ndarray";
+/// The data type of arrays of variable length, and its first name.
+const RAGGED: [&str; 2] = ["ndarray", "vlen-ndarray"];
 
 /// Describes a data type: `name`, `size` in bytes or `None`, `has_byte_order`, `fields` or `None`, `optional`, the type
 /// of present elements, or `None`, and `items`, the type and the shape of the items of a list, or `None`.
@@ -111,8 +111,12 @@ pub(crate) fn description<'py>(py: Python<'py>, data_type: &dyn DataType) -> PyR
 fn items<'py>(py: Python<'py>, data_type: &dyn DataType) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Ok(document) = data_type.document(Format::V3, &ByteOrder::Little) else { return Ok(None) };
     let member = |name| document.configuration.as_object().and_then(|object| object.get(name));
-    let Some(inner) = member("dtype").filter(|_| document.identifier == RAGGED) else { return Ok(None) };
-    let shape = member("inner_shape").and_then(Value::as_array).unwrap_or_default();
+    let Some(inner) = member("dtype").filter(|_| RAGGED.contains(&&*document.identifier)) else {
+        return Ok(None);
+    };
+    // In `shape`, the first length is null, since it is variable.
+    let shape =
+        member("shape").or_else(|| member("inner_shape")).and_then(Value::as_array).unwrap_or_default();
     let entry = PyDict::new(py);
     entry.set_item("data_type", description(py, &*DataTypeHandle::open(&inner.to_string())?.data_type)?)?;
     entry.set_item("shape", shape.iter().filter_map(Value::as_u64).collect::<Vec<_>>())?;

@@ -51,7 +51,7 @@ REFUSED_V3: dict[str, str] = {
     # It does not have these data types.
     "optional": "expected data type `zarrs.optional`",
     "zarrs.optional": "expected data type `zarrs.optional`",
-    "vlen-ndarray": "encodes data type `vlen-ndarray`",
+    "vlen-ndarray": "encodes data type `ndarray`",
 }
 REFUSED_V2: dict[str, str] = {
     # Encoded chunks have no data type and no shape, see `IMAGES` in `_lazy.py`.

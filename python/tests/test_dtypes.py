@@ -169,17 +169,18 @@ def test_arrays_of_variable_length_are_read_as_numcodecs_wrote_them(tmp_path: Pa
 
 
 def test_arrays_of_variable_length_have_items_of_fixed_shape() -> None:
-    configuration = {"dtype": "float32", "inner_shape": [2]}
+    configuration = {"dtype": "float32", "shape": [None, 2]}
     array = zarr_kit.create_array(
         "memory:",
         shape=(3,),
-        dtype={"name": "vlen-ndarray", "configuration": configuration},
+        dtype={"name": "ndarray", "configuration": configuration},
         serializer={"name": "vlen-ndarray"},
-        fill_value=[],
+        fill_value="AACAPwAAAEA=",
     )
     array[:2] = [np.array([[1, 2], [3, 4]]), np.array([[5, 6]])]
-    assert [element.shape for element in array[...]] == [(2, 2), (1, 2), (0, 2)]
+    assert [element.shape for element in array[...]] == [(2, 2), (1, 2), (1, 2)]
     assert array[0].tolist() == [[1, 2], [3, 4]]
+    assert array[2].tolist() == array.fill_value.tolist() == [[1, 2]]
     with pytest.raises(ElementsError, match="shape"):
         array[2] = np.zeros((1, 3))
 
@@ -216,7 +217,10 @@ def arrays(*values: Any) -> Any:
 
 RECORD = np.dtype([("n", "<i2"), ("x", "<f8")])
 OPTIONAL = {"configuration": {"name": "int32", "configuration": {}}}
-RAGGED = {"name": "vlen-ndarray", "configuration": {"dtype": "float32", "inner_shape": []}}
+RAGGED = {
+    "ndarray": {"name": "ndarray", "configuration": {"dtype": "float32", "shape": [None]}},
+    "vlen-ndarray": {"name": "vlen-ndarray", "configuration": {"dtype": "float32", "inner_shape": []}},
+}
 FIELDS = [{"name": "n", "data_type": "int16"}, {"name": "x", "data_type": "float64"}]
 TEXT_32 = {"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}}
 
@@ -277,10 +281,13 @@ CATALOGUE: dict[str, tuple[Any, Any, Any]] = {
         name: ({"name": name, **OPTIONAL}, np.ma.MaskedArray(np.array([1, 0, 3], "i4"), [False, True, False]), None)
         for name in ["optional", "zarrs.optional"]
     },
-    "vlen-ndarray": (RAGGED, arrays(np.array([1, 2], "f4"), np.array([], "f4"), np.array([5], "f4")), None),
+    **{
+        name: (document, arrays(np.array([1, 2], "f4"), np.array([], "f4"), np.array([5], "f4")), None)
+        for name, document in RAGGED.items()
+    },
 }
 SERIALIZERS = {
-    "vlen-ndarray": {"name": "vlen-ndarray"},
+    **dict.fromkeys(RAGGED, {"name": "vlen-ndarray"}),
     **{
         name: {
             "name": name,
@@ -311,7 +318,7 @@ def test_data_types_of_the_catalogue_are_read_as_they_were_written(tmp_path: Pat
     array[...] = data
     again = zarr_kit.open_array(tmp_path, mode="r")
     for read in (again[...], again[::-1][::-1], again.read_many([...])[0]):
-        if name == "vlen-ndarray":
+        if name in RAGGED:
             assert [element.tolist() for element in read] == [element.tolist() for element in data]
         else:
             # Missing elements and NaN are equal, too.

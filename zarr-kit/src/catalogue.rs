@@ -475,7 +475,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         "dtype-sub-byte",
         &["https://zarr-kit.example/spec/data-types/sub-byte/1.0", "int2", "int4", "uint2", "uint4"],
     ),
-    entry(DataType, "dtype-vlen-ndarray", &["vlen-ndarray", "O/vlen-array"]),
+    entry(DataType, "dtype-vlen-ndarray", &["ndarray", "O/vlen-array", "vlen-ndarray"]),
     entry(
         GenericExtension,
         "extension-dimension-names",

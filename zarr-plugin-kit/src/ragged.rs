@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use zarr_json::{Value, json};
 use zarr_spec::Creation;
@@ -16,8 +18,14 @@ use zarr_spec::data_type::{
 use zarr_spec::format::{Format, Invalid, Mode};
 use zarr_spec::representation::{ByteOrder, Elements, FillValue, Units};
 
-/// The name of the data type and of its codec in final v3.
-pub const NAME: &str = "vlen-ndarray";
+use crate::typestrings::NAMES;
+
+/// The name of the data type in final v3.
+pub const NAME: &str = "ndarray";
+
+/// The name of the codec in final v3. It is also the name that the data type had first: such a document has the member
+/// `inner_shape` instead of `shape`.
+pub const CODEC: &str = "vlen-ndarray";
 
 /// The id of the codec in v2.
 pub const ID: &str = "vlen-array";
@@ -39,13 +47,22 @@ pub struct Ragged {
     item_size: usize,
     /// The size in bytes of the unit whose bytes are reversed to change the byte order.
     unit: usize,
+    /// The name in documents of final v3: [`NAME`] or [`CODEC`].
+    document_name: &'static str,
 }
 
 /// The configuration of the data type in final v3.
 #[derive(Debug, Deserialize)]
 pub struct RaggedConfiguration {
-    dtype: Value,
-    #[serde(default)]
+    dtype: String,
+    /// `null` for a variable length.
+    shape: Vec<Option<u64>>,
+}
+
+/// The configuration under the first name of the data type.
+#[derive(Deserialize)]
+struct FirstConfiguration {
+    dtype: String,
     inner_shape: Vec<u64>,
 }
 
@@ -54,21 +71,30 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// As for [`Ragged::new`], and if the configuration is not valid or its `dtype` is not known.
+    /// As for [`Ragged::new`], and if the configuration is not valid, its `dtype` is not a core data type, or its shape
+    /// has other variable lengths than the first.
     pub fn parse(creation: &Creation<'_>) -> DataTypeResult<Self> {
-        let RaggedConfiguration { dtype, inner_shape } = creation.parse()?;
-        let document = DataTypeDocument::v3(&dtype, creation.reading)?;
-        let sizes: Result<Vec<usize>, _> =
-            inner_shape.iter().map(|&length| usize::try_from(length)).collect();
-        let sizes = sizes
-            .map_err(|_| Invalid::new(format!("`inner_shape` is {inner_shape:?}, which is too large")))?;
+        let (dtype, lengths, document_name) = if creation.identifier == CODEC {
+            let FirstConfiguration { dtype, inner_shape } = creation.parse()?;
+            (dtype, inner_shape, CODEC)
+        } else {
+            let RaggedConfiguration { dtype, shape } = creation.parse()?;
+            (dtype, lengths_of_items(&shape)?, NAME)
+        };
+        if !NAMES.contains(&&*dtype) {
+            return Err(Invalid::new(format!("`dtype` is `{dtype}`; expected a core data type")).into());
+        }
+        let inner_shape: Result<Vec<usize>, _> =
+            lengths.iter().map(|&length| usize::try_from(length)).collect();
+        let inner_shape = inner_shape.map_err(|_| Invalid::new(format!("{lengths:?} is too large")))?;
+        let document = DataTypeDocument::named(&dtype);
         let (inner, _) = creation.registry.data_type(Format::V3, &document, creation.reading)?;
-        Self::new(inner, sizes)
+        Ok(Self { document_name, ..Self::new(inner, inner_shape)? })
     }
 
     /// Returns `data_type` as this Rust type. In a loaded plugin, `data_type` may be a data type of the program, which
-    /// has another Rust type. A new value is then created from its document. Returns `Ok(None)` if `data_type` is not
-    /// [`NAME`].
+    /// has another Rust type. A new value is then created from its document. Returns `Ok(None)` if `data_type` is another
+    /// data type.
     ///
     /// # Errors
     ///
@@ -78,7 +104,7 @@ impl Ragged {
             return Ok(Some(ragged.clone()));
         }
         match data_type.document(Format::V3, &ByteOrder::Little) {
-            Ok(document) if document.identifier == NAME => {
+            Ok(document) if [NAME, CODEC].contains(&&*document.identifier) => {
                 let registry = creation.registry;
                 let DataTypeDocument { identifier, configuration, .. } = &document;
                 let creation =
@@ -105,9 +131,11 @@ impl Ragged {
         let item_size = inner_shape.iter().try_fold(size, |size, &length| size.checked_mul(length));
         let item_size = item_size.filter(|size| (1..=MAX_ELEMENT_SIZE).contains(size));
         match item_size.filter(|_| inner_shape.len() <= MAX_DIMENSIONS) {
-            Some(item_size) => Ok(Self { inner, inner_shape, size, item_size, unit }),
+            Some(item_size) => {
+                Ok(Self { inner, inner_shape, size, item_size, unit, document_name: NAME })
+            }
             None => Err(Invalid::new(format!(
-                "`inner_shape` is {inner_shape:?}; expected at most {MAX_DIMENSIONS} sizes above 0, and items of \
+                "items have the shape {inner_shape:?}; expected at most {MAX_DIMENSIONS} sizes above 0, and items of \
                  at most {MAX_ELEMENT_SIZE} bytes"
             ))
             .into()),
@@ -138,44 +166,26 @@ impl Ragged {
         element.len().is_multiple_of(self.item_size)
     }
 
-    /// Appends the numbers of a list whose entries have the dimensions `shape`.
-    fn read(
-        &self,
-        list: &Value,
-        shape: &[usize],
-        element: &mut Vec<u8>,
-        context: &FillContext<'_>,
-    ) -> DataTypeResult<()> {
-        let expected = || DataTypeError::FillValue(format!("{list} is not a list of `{}`", self.name()));
-        for entry in list.as_array().ok_or_else(expected)? {
-            match shape.split_first() {
-                Some((&length, rest)) if entry.as_array().is_some_and(|list| list.len() == length) => {
-                    self.read(entry, rest, element, context)?;
-                }
-                Some((length, _)) => {
-                    return Err(DataTypeError::FillValue(format!(
-                        "{entry} is not a list of {length} entries"
-                    )));
-                }
-                None if entry.is_null() => return Err(expected()),
-                None => element.extend_from_slice(self.inner.fill_value(entry, context)?.bytes()),
-            }
-        }
-        Ok(())
-    }
-
     /// Returns the entries of a list, which have the dimensions `shape`.
     fn entries<'e>(&self, list: &'e [u8], shape: &[usize]) -> impl Iterator<Item = &'e [u8]> + use<'e> {
         list.chunks(shape.iter().product::<usize>() * self.size)
     }
 
-    /// Writes a list whose entries have the dimensions `shape`.
-    fn json(&self, list: &[u8], shape: &[usize], format: Format, order: &ByteOrder) -> DataTypeResult<Value> {
-        let entry = |entry| match shape.split_first() {
-            Some((_, rest)) => self.json(entry, rest, format, order),
-            None => self.inner.fill_value_json(entry, format, order),
-        };
-        Ok(Value::Array(self.entries(list, shape).map(entry).collect::<DataTypeResult<_>>()?))
+    /// Converts the numbers of an element between native order and little endian.
+    fn swap(&self, element: &mut [u8]) {
+        if cfg!(target_endian = "big") {
+            element.chunks_exact_mut(self.unit).for_each(<[u8]>::reverse);
+        }
+    }
+
+    /// Decodes the fill value of final v3: the bytes of an element, little endian, as Base64.
+    fn decoded(&self, text: &str) -> DataTypeResult<FillValue> {
+        let mut element = STANDARD
+            .decode(text)
+            .map_err(|error| DataTypeError::FillValue(format!("\"{text}\" is not Base64: {error}")))?;
+        self.swap(&mut element);
+        self.check(&element).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
+        Ok(FillValue::new(element))
     }
 
     fn print_list(&self, list: &[u8], shape: &[usize], to: &mut dyn fmt::Write) -> fmt::Result {
@@ -203,7 +213,7 @@ impl Ragged {
 
 impl DataType for Ragged {
     fn name(&self) -> Cow<'_, str> {
-        let mut name = format!("{NAME}[{}", self.inner.name());
+        let mut name = format!("{CODEC}[{}", self.inner.name());
         for length in &self.inner_shape {
             name.push_str(&format!(", {length}"));
         }
@@ -222,12 +232,18 @@ impl DataType for Ragged {
                 let document = DataTypeDocument::in_v2(OBJECT_ID, Value::from("|O"));
                 Ok(document.with_object_elements(Some(&inner()?.json)))
             }
-            Format::V3 => {
-                let inner_shape: Value = self.inner_shape.iter().map(|&length| length as u64).collect();
-                let configuration = json!({"dtype": inner()?.json, "inner_shape": inner_shape});
-                Ok(DataTypeDocument::configured(NAME, configuration))
+            Format::V3 if NAMES.contains(&&*self.inner.name()) => {
+                let lengths = self.inner_shape.iter().map(|&length| Value::from(length as u64));
+                let dtype = Value::from(&*self.inner.name());
+                let configuration = if self.document_name == CODEC {
+                    json!({"dtype": dtype, "inner_shape": (Value::Array(lengths.collect()))})
+                } else {
+                    let shape = std::iter::once(Value::Null).chain(lengths);
+                    json!({"dtype": dtype, "shape": (Value::Array(shape.collect()))})
+                };
+                Ok(DataTypeDocument::configured(self.document_name, configuration))
             }
-            Format::V2 | Format::V3Draft => Err(DataTypeError::NotInFormat {
+            _ => Err(DataTypeError::NotInFormat {
                 name: self.name().into_owned(),
                 format,
                 hint: String::new(),
@@ -235,20 +251,27 @@ impl DataType for Ragged {
         }
     }
 
-    /// Reads a list of items. In v2, and in the generation of the draft that uses forms of v2, 0 means no items.
+    /// Reads Base64. In v2, and in the generation of the draft that uses forms of v2, 0 means no items.
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
-        if context.format != Format::V3 && json.as_u64() == Some(0) {
-            return Ok(FillValue::zero(0));
+        match (json, context.format) {
+            (Value::String(text), Format::V3) => self.decoded(text),
+            (_, Format::V2 | Format::V3Draft) if json.as_u64() == Some(0) => Ok(FillValue::zero(0)),
+            (_, Format::V3) => Err(DataTypeError::FillValue(format!(
+                "{json} is not a string; expected the bytes of an element of `{}` as Base64",
+                self.name()
+            ))),
+            _ => Err(DataTypeError::FillValue(format!("{json} is not 0, the fill value for no items"))),
         }
-        let mut element = Vec::new();
-        self.read(json, &self.inner_shape, &mut element, context)?;
-        Ok(FillValue::new(element))
     }
 
-    fn fill_value_json(&self, element: &[u8], format: Format, order: &ByteOrder) -> DataTypeResult<Value> {
+    fn fill_value_json(&self, element: &[u8], format: Format, _order: &ByteOrder) -> DataTypeResult<Value> {
         self.whole(element).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
         match format {
-            Format::V3 => self.json(element, &self.inner_shape, format, order),
+            Format::V3 => {
+                let mut element = element.to_vec();
+                self.swap(&mut element);
+                Ok(Value::from(STANDARD.encode(element)))
+            }
             _ if element.is_empty() => Ok(Value::from(0)),
             _ => Err(DataTypeError::FillValue(format!("{format} cannot represent a list with items"))),
         }
@@ -273,4 +296,17 @@ impl DataType for Ragged {
     fn settles(&self) -> bool {
         self.inner.settles()
     }
+}
+
+/// Returns the lengths after the first one, which is variable.
+fn lengths_of_items(shape: &[Option<u64>]) -> Result<Vec<u64>, Invalid> {
+    let lengths = match shape.split_first() {
+        Some((None, rest)) => rest.iter().copied().collect::<Option<Vec<u64>>>(),
+        _ => None,
+    };
+    lengths.ok_or_else(|| {
+        let shape: Vec<Value> = shape.iter().map(|length| length.map_or(Value::Null, Value::from)).collect();
+        let shape = Value::Array(shape);
+        Invalid::new(format!("`shape` is {shape}; expected `null` for the variable length, then lengths"))
+    })
 }

@@ -32,7 +32,8 @@ pub fn data_type(creation: &Creation<'_>, member: &str, text: &str) -> CodecResu
         .map_err(|error| CodecError::configuration(format!("`{member}`: {error}")))
 }
 
-const NAMES: [&str; 14] = [
+/// The names of the core data types of final v3, except for raw bits.
+pub(crate) const NAMES: [&str; 14] = [
     "bool",
     "int8",
     "int16",

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failure to run the program is a failed test")]
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// The command that the program prints, without the arguments.
@@ -78,7 +79,12 @@ fn each_proposal_is_refused_with_the_feature_that_adds_it() {
         (keys, r#""fanout", "configuration": {"max_children": 100}"#, "key-encoding-fanout"),
         (keys, r#""template", "configuration": {"template": "{0}"}"#, "key-encoding-template"),
         (data_type, r#"{"name": "optional", "configuration": {"name": "uint8"}}"#, "dtype-optional"),
-        (data_type, r#"{"name": "vlen-ndarray", "configuration": {"dtype": "int32"}}"#, "dtype-vlen-ndarray"),
+        (
+            data_type,
+            r#"{"name": "ndarray", "configuration": {"dtype": "int32", "shape": [null]}}"#,
+            "dtype-vlen-ndarray",
+        ),
+        (data_type, r#"{"name": "vlen-ndarray", "configuration": {}}"#, "dtype-vlen-ndarray"),
         (codec, r#""optional", "configuration": {}"#, "codec-optional"),
         (codec, r#""vlen-ndarray", "configuration": {}"#, "codec-vlen-ndarray"),
         (
@@ -102,7 +108,7 @@ fn each_proposal_is_refused_with_the_feature_that_adds_it() {
         );
     }
     let listed = String::from_utf8(run(&["plugins"]).stdout).unwrap();
-    for name in ["suffix", "fanout", "template", "optional", "vlen-ndarray"] {
+    for name in ["suffix", "fanout", "template", "optional", "ndarray", "vlen-ndarray"] {
         assert!(
             listed.split_whitespace().all(|word| word.trim_end_matches(',') != name),
             "{name} in\n{listed}"
@@ -110,6 +116,27 @@ fn each_proposal_is_refused_with_the_feature_that_adds_it() {
         let message = String::from_utf8(run(&["plugins", "show", name]).stderr).unwrap();
         assert!(message.contains("is not in this build"), "{name}: {message}");
     }
+}
+
+/// The stored hierarchies of proposals, in the format suite, are refused with the features that read them.
+#[test]
+fn a_stored_hierarchy_of_a_proposal_names_a_feature() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/formats/v3");
+    let mut count = 0;
+    for entry in fs::read_dir(examples).unwrap() {
+        let folder = entry.unwrap().path();
+        let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        if !name.starts_with("proposal-") {
+            continue;
+        }
+        count += 1;
+        let output = run(&["get", folder.to_str().unwrap(), "/"]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{name}: {message}");
+        assert!(message.contains("is not in this build; feature `"), "{name}: {message}");
+        assert!(message.contains("` of crate `zarr-kit` has it"), "{name}: {message}");
+    }
+    assert!(count > 20, "{count}");
 }
 
 const ARRAY: &str = r#"{

@@ -1,6 +1,6 @@
 //! The `vlen-ndarray` codec: stores the number of elements, and each element preceded by its length.
 //!
-//! Array to bytes, for data type `vlen-ndarray`. The number of elements and the length of each element, in bytes, are
+//! Array to bytes, for data type `ndarray`, whose first length is variable. The number of elements and the length of each element, in bytes, are
 //! u32 in little endian; the numbers of an element follow its length. The encoded size depends on the elements. The
 //! encoded bytes are those that `vlen-bytes` writes for elements with the same bytes.
 //!
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_plugin_kit::items::{self, Items};
-use zarr_plugin_kit::ragged::{ID, NAME, Ragged};
+use zarr_plugin_kit::ragged::{CODEC, ID, NAME, Ragged};
 use zarr_plugin_kit::{NoConfiguration, array, typestrings};
 use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry};
 use zarr_spec::{
@@ -23,15 +23,15 @@ use zarr_spec::{
 };
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name(NAME).with_id(ID), &create)
+    CodecPlugin::new(Identifiers::name(CODEC).with_id(ID), &create)
         .translated_by(&translate)
         .configuration_in::<NoConfiguration>(Format::V3)
         .configuration_in::<VlenArrayConfiguration>(Format::V2)
         .about("Stores arrays of variable length, each preceded by its length.", EXAMPLES)
 );
 
-const NUMBERS: &str = r#"{"name": "vlen-ndarray", "configuration": {"dtype": "int32", "inner_shape": []}}"#;
-const PAIRS: &str = r#"{"name": "vlen-ndarray", "configuration": {"dtype": "int16", "inner_shape": [2]}}"#;
+const NUMBERS: &str = r#"{"name": "ndarray", "configuration": {"dtype": "int32", "shape": [null]}}"#;
+const PAIRS: &str = r#"{"name": "ndarray", "configuration": {"dtype": "int16", "shape": [null, 2]}}"#;
 
 const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "vlen-ndarray"}"#).with_data_types(&[NUMBERS, PAIRS]),
@@ -45,7 +45,7 @@ pub struct VlenNdarray;
 
 impl From<VlenNdarray> for CodecEntry {
     fn from(_no_parameters: VlenNdarray) -> Self {
-        NAME.into()
+        CODEC.into()
     }
 }
 
@@ -155,7 +155,7 @@ fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> C
     let VlenArrayConfiguration { dtype } = creation.parse()?;
     match typestrings::data_type(creation, "dtype", &dtype)? {
         (_, ByteOrder::Big) if data_type.unit() > 1 => {
-            Err(CodecError::Unsupported(format!("`{NAME}` of v3 stores little-endian numbers only")))
+            Err(CodecError::Unsupported(format!("`{CODEC}` of v3 stores little-endian numbers only")))
         }
         _ => Ok(Object::new()),
     }

@@ -8,6 +8,9 @@ Identifiers of several packages have a line for each. `pickle` is missing: it is
 
 Stores of other programs have a line for each form in which a location names them: `name` is a type, `name://` a scheme, and
 `|name:` a step of a pipeline.
+
+OME-Zarr has no lines, because it defines no codecs, data types, chunk grids, chunk key encodings or storage transformers: the
+section "Storage format" of its specification allows those of Zarr. Its identifiers are members of the attribute `ome`.
 """
 
 import re

@@ -38,6 +38,11 @@ impl Pattern {
                     pattern.push(dimension, *width);
                 }
                 Part::Rest { width } => {
+                    if named.len() == rank {
+                        return Err(Invalid::new(format!(
+                            "`{{*}}` stands for none of {rank} dimensions, because each has an expression"
+                        )));
+                    }
                     let others = (0..rank).filter(|dimension| !named.contains(dimension));
                     for (position, dimension) in others.enumerate() {
                         if position > 0 {

@@ -200,7 +200,7 @@ impl Building<'_> {
     fn finish(&self, growing: &mut Growing<'_>, array: &ArrayRepresentation) -> Result<(), Error> {
         let Representation::Array(now) = growing.now.clone() else { return Ok(()) };
         if matches!(now.data_type.elements(), Elements::Variable) {
-            let request = object_codec(array)?;
+            let request = self.object_codec(array)?;
             return self.add(growing, "codecs", &request);
         }
         // An array-to-array codec may change the data type, so the default order is used after it.
@@ -212,35 +212,42 @@ impl Building<'_> {
         growing.elements = Some(now);
         Ok(())
     }
+
+    /// Returns the codec for elements of variable size. If v2 stores the type as objects, it is the codec of these
+    /// objects; otherwise, it has the name of the data type, or `vlen-` and this name.
+    fn object_codec(&self, array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
+        let in_format = |format| array.data_type.document(format, &ByteOrder::Little).ok();
+        let of_objects = in_format(Format::V2).and_then(|document| {
+            let identifier = document.identifier.strip_prefix("O/")?.to_owned();
+            Some(match document.type_name {
+                None => CodecEntry::new(identifier, Value::Null),
+                Some(dtype) => {
+                    let mut entry = CodecEntry::new(identifier, json!({"dtype": dtype}));
+                    entry.format = Some(Format::V2);
+                    entry
+                }
+            })
+        });
+        // A codec of elements that may be missing has parameters without defaults, so its name is not enough.
+        let is_plain = array.data_type.optional().is_none();
+        let by_name = || in_format(Format::V3).map(|document| self.codec_of_type(document.identifier));
+        of_objects.or_else(|| by_name().filter(|_| is_plain)).ok_or_else(|| {
+            let name = array.data_type.name().into_owned();
+            invalid("codecs", format!("elements of data type {name} have a variable size and need a codec"))
+        })
+    }
+
+    fn codec_of_type(&self, name: String) -> CodecEntry {
+        let is_known = |name: &str| self.registry.codecs().find(Format::V3, name, self.reading).is_ok();
+        let prefixed = format!("vlen-{name}");
+        let is_prefixed = !is_known(&name) && is_known(&prefixed);
+        CodecEntry::new(if is_prefixed { prefixed } else { name }, Value::Null)
+    }
 }
 
 fn wants_an_array(member: &str, request: &CodecEntry) -> Error {
     let name = &request.identifier;
     invalid(member, format!("codec `{name}` expects an array, but the preceding codec produces bytes"))
-}
-
-/// Returns the codec for elements of variable size. If v2 stores the type as objects, it is the codec of these objects;
-/// otherwise, it has the name of the data type.
-fn object_codec(array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
-    let in_format = |format| array.data_type.document(format, &ByteOrder::Little).ok();
-    let of_objects = in_format(Format::V2).and_then(|document| {
-        let identifier = document.identifier.strip_prefix("O/")?.to_owned();
-        Some(match document.type_name {
-            None => CodecEntry::new(identifier, Value::Null),
-            Some(dtype) => {
-                let mut entry = CodecEntry::new(identifier, json!({"dtype": dtype}));
-                entry.format = Some(Format::V2);
-                entry
-            }
-        })
-    });
-    // A codec of elements that may be missing has parameters without defaults, so its name is not enough.
-    let is_plain = array.data_type.optional().is_none();
-    let by_name = || in_format(Format::V3).map(|document| CodecEntry::new(document.identifier, Value::Null));
-    of_objects.or_else(|| by_name().filter(|_| is_plain)).ok_or_else(|| {
-        let name = array.data_type.name().into_owned();
-        invalid("codecs", format!("elements of data type {name} have a variable size and need a codec"))
-    })
 }
 
 pub(super) fn sharding(chunk_shape: &[u64], inner: &[ExtensionDocument]) -> ExtensionDocument {

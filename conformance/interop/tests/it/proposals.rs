@@ -72,13 +72,15 @@ fn lists_of(hierarchy: &Hierarchy, builder: &ArrayBuilder, numbers: &[&[i32]]) -
 
 #[test]
 fn arrays_of_arrays_are_stored_in_v2_and_v3() {
-    let data_type = |inner_shape: Value| json!({"name": "vlen-ndarray", "configuration": {"dtype": "int32", "inner_shape": inner_shape}});
+    let data_type =
+        |shape: Value| json!({"name": "ndarray", "configuration": {"dtype": "int32", "shape": shape}});
     let v3 = hierarchy(Format::V3);
-    let builder = ArrayBuilder::new([4], data_type(json!([]))).chunks([3]).uncompressed();
+    let builder = ArrayBuilder::new([4], data_type(json!([null]))).chunks([3]).uncompressed();
     let array = lists_of(&v3, &builder, &[&[1, 2], &[], &[3], &[4, 5, 6]]);
     assert_eq!(array.metadata().codecs[0].identifier, "vlen-ndarray");
     assert_eq!(stored(v3.store(), "a/c/1").unwrap().len(), 4 + 4 + 12 + 4 + 4);
-    let pairs = ArrayBuilder::new([2], data_type(json!([2]))).chunks([2]).fill_value(json!([[7, 8]]));
+    let pairs =
+        ArrayBuilder::new([2], data_type(json!([null, 2]))).chunks([2]).fill_value(json!("BwAAAAgAAAA="));
     let array = lists_of(&hierarchy(Format::V3), &pairs, &[&[1, 2], &[3, 4, 5, 6]]);
     assert_eq!(array.data_type().name(), "vlen-ndarray[int32, 2]");
     let v2 = hierarchy(Format::V2);
@@ -89,6 +91,7 @@ fn arrays_of_arrays_are_stored_in_v2_and_v3() {
     assert!(hierarchy(Format::V2).create_array("/a", &pairs).is_err());
 }
 
+/// Tests EX-TYPE-15.
 #[test]
 fn the_proposed_name_of_optional_elements_is_kept() {
     let codecs = json!({

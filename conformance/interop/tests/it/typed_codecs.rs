@@ -12,7 +12,7 @@ use zarr_kit::spec::{FillValue, Value};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, json};
 
 /// A data type with a configuration.
-const RAGGED: &str = r#"{"name": "vlen-ndarray", "configuration": {"dtype": "int32", "inner_shape": [2]}}"#;
+const RAGGED: &str = r#"{"name": "ndarray", "configuration": {"dtype": "int32", "shape": [null, 2]}}"#;
 
 /// A codec for chunks of a data type, as a value and by name.
 struct Case {
