@@ -20,6 +20,11 @@ pub enum Data {
         /// The shape of the array.
         shape: [u64; 3],
     },
+    /// `uint8`: the high bits of the values of `Uint16`, which have 12 bits and noise.
+    Uint8 {
+        /// The shape of the array.
+        shape: [u64; 3],
+    },
     /// `float32`: a linear function of the values of `Uint16`.
     Float32 {
         /// The shape of the array.
@@ -89,6 +94,10 @@ impl Data {
         let mut output = Output { file: BufWriter::with_capacity(1 << 20, File::create(file)?), checksum: 0 };
         match self {
             Self::Uint16 { shape } => write_rows(*shape, &mut output, |_, wave| wave.to_ne_bytes())?,
+            Self::Uint8 { shape } => {
+                let high = |wave: u16| u8::try_from(wave >> 4).unwrap_or(u8::MAX);
+                write_rows(*shape, &mut output, |_, wave| [high(wave)])?;
+            }
             Self::Float32 { shape } => {
                 write_rows(*shape, &mut output, |_, wave| (f32::from(wave) / 16.0 - 100.0).to_ne_bytes())?;
             }
@@ -335,6 +344,20 @@ mod tests {
             .write(&file)
             .unwrap();
         assert_eq!(sum, checksum(0, b"/\n/a00000"));
+    }
+
+    #[test]
+    fn bytes_are_the_high_bits_of_the_same_waves() {
+        let (_folder, file) = file("elements");
+        let written = |data: Data| {
+            data.write(&file).unwrap();
+            fs::read(&file).unwrap()
+        };
+        let bytes = written(Data::Uint8 { shape: [2, 30, 700] });
+        let wide = written(Data::Uint16 { shape: [2, 30, 700] });
+        let high = wide.chunks_exact(2).map(|two| u16::from_ne_bytes([two[0], two[1]]) >> 4);
+        assert!(high.eq(bytes.iter().map(|&byte| u16::from(byte))));
+        assert!(bytes.contains(&0) && bytes.iter().any(|&byte| byte > 100));
     }
 
     #[test]

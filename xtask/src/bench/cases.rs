@@ -42,6 +42,8 @@ pub(crate) struct Case {
     pub(crate) is_floor_alone: bool,
     /// Whether the programs use the remote store instead of the folder.
     pub(crate) is_far: bool,
+    /// Whether decoders may round differently. The results of a program are then compared with its first one.
+    pub(crate) is_lossy: bool,
     pub(crate) state: State,
 }
 
@@ -58,6 +60,7 @@ impl Case {
             floor: None,
             is_floor_alone: false,
             is_far: false,
+            is_lossy: false,
             state: State::Warm,
         }
     }
@@ -250,8 +253,8 @@ fn kinds(sizes: Sizes) -> Vec<Case> {
     cases
 }
 
-/// Returns cases with chunks that are images, with an N5 container, and with an Icechunk repository.
-fn of_formats(sizes: Sizes) -> Vec<Case> {
+/// Returns cases with chunks that codecs of imagecodecs store.
+fn of_imagecodecs(sizes: Sizes) -> Vec<Case> {
     let mut cases = Vec::new();
     let images = [
         ("png", "PNG images", json!({"id": "imagecodecs_png"}), true),
@@ -264,6 +267,9 @@ fn of_formats(sizes: Sizes) -> Vec<Case> {
             false,
         ),
         ("lerc", "LERC images", json!({"id": "imagecodecs_lerc"}), true),
+        ("lzw", "LZW of TIFF", json!({"id": "imagecodecs_lzw"}), true),
+        ("packbits", "PackBits of TIFF", json!({"id": "imagecodecs_packbits"}), true),
+        ("wavpack", "WavPack", json!({"id": "imagecodecs_wavpack"}), true),
     ];
     for (name, title, codec, is_written) in images {
         let dataset = datasets::images(sizes, name, codec);
@@ -272,6 +278,17 @@ fn of_formats(sizes: Sizes) -> Vec<Case> {
             cases.push(Case::new(&dataset, "write", &format!("{title}, write")));
         }
     }
+    let webp = datasets::photos(sizes, "webp", json!({"id": "imagecodecs_webp", "lossless": true}));
+    cases.push(Case::new(&webp, "read", "lossless WebP images, read"));
+    cases.push(Case::new(&webp, "write", "lossless WebP images, write"));
+    let jpeg = datasets::photos(sizes, "jpeg", json!({"id": "imagecodecs_jpeg", "level": 90}));
+    cases.push(Case { is_lossy: true, ..Case::new(&jpeg, "read", "JPEG images, read") });
+    cases
+}
+
+/// Returns cases with chunks of imagecodecs, with an N5 container, and with an Icechunk repository.
+fn of_formats(sizes: Sizes) -> Vec<Case> {
+    let mut cases = of_imagecodecs(sizes);
     let n5 = datasets::n5(sizes);
     cases.push(Case::new(&n5, "read", "N5, gzip 5, read"));
     cases.push(Case::new(&n5, "write", "N5, gzip 5, write"));

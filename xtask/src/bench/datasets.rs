@@ -79,14 +79,20 @@ fn v3(data_type: &str, shape: &[u64], chunks: &[u64], codecs: Value) -> Option<(
 /// The names of the last dimensions of arrays. xarray opens only arrays with names.
 const NAMES_OF_DIMENSIONS: [&str; 3] = ["z", "y", "x"];
 
-fn v2(shape: &[u64], chunks: &[u64], compressor: Value, filters: Value) -> Option<(&'static str, Value)> {
+fn v2(
+    dtype: &str,
+    shape: &[u64],
+    chunks: &[u64],
+    compressor: Value,
+    filters: Value,
+) -> Option<(&'static str, Value)> {
     Some((
         ".zarray",
         json!({
             "zarr_format": 2,
             "shape": shape,
             "chunks": chunks,
-            "dtype": "<u2",
+            "dtype": dtype,
             "compressor": compressor,
             "fill_value": 0,
             "order": "C",
@@ -273,7 +279,7 @@ pub(crate) fn version_2(sizes: Sizes, is_delta: bool) -> Dataset {
         data: uint16(&shape),
         data_type: "uint16",
         item: 2,
-        document: v2(&shape, &chunks, compressor, filters),
+        document: v2("<u2", &shape, &chunks, compressor, filters),
         codec: Some((if is_delta { "delta-blosc-zstd" } else { "blosc-zstd" }, chunks.clone())),
         shape,
         chunks,
@@ -291,7 +297,25 @@ pub(crate) fn images(sizes: Sizes, name: &'static str, codec: Value) -> Dataset 
         data: uint16(&shape),
         data_type: "uint16",
         item: 2,
-        document: v2(&shape, &chunks, codec, Value::Null),
+        document: v2("<u2", &shape, &chunks, codec, Value::Null),
+        codec: None,
+        shape,
+        chunks,
+        repeats: 1,
+        container: None,
+    }
+}
+
+/// Returns an array in version 2 whose chunks are images of three colors, which a codec of imagecodecs stores.
+pub(crate) fn photos(sizes: Sizes, name: &'static str, codec: Value) -> Dataset {
+    let shape = vec![sizes.length(16), sizes.length(1024), sizes.length(1024), 3];
+    let chunks = vec![1, shape[1], shape[2], shape[3]];
+    Dataset {
+        name,
+        data: json!({"kind": "uint8", "shape": [shape[0], shape[1], shape[2] * shape[3]]}),
+        data_type: "uint8",
+        item: 1,
+        document: v2("|u1", &shape, &chunks, codec, Value::Null),
         codec: None,
         shape,
         chunks,

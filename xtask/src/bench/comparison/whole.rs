@@ -105,7 +105,7 @@ impl Comparison {
         let read = reading(case);
         let expected = self.expected(&read)?;
         self.prepare(&read, Program::ZarrKit)?;
-        let run = self.one(&read, Program::ZarrKit, expected, Runner::run)?;
+        let run = self.one(&read, Program::ZarrKit, Some(expected), Runner::run)?;
         self.ask(Program::ZarrKit, read.threads, Runner::release)?;
         Ok(Some(run.seconds))
     }
