@@ -287,7 +287,7 @@ CATALOGUE: dict[str, tuple[Any, Any, Any]] = {
     },
 }
 SERIALIZERS = {
-    **dict.fromkeys(RAGGED, {"name": "vlen-ndarray"}),
+    **{name: {"name": "vlen-ndarray"} for name in RAGGED},
     **{
         name: {
             "name": name,

@@ -329,8 +329,13 @@ pub fn extensions(
     value: &Value,
     reading: &Reading,
 ) -> Result<Vec<ExtensionDocument>, DocumentError> {
-    let extension = |(position, value)| extension(MemberPath::Element(path, position), value, reading);
-    elements(path, value)?.iter().enumerate().map(extension).collect()
+    let elements = elements(path, value)?;
+    // Collecting results would reserve memory for four entries.
+    let mut extensions = Vec::with_capacity(elements.len());
+    for (position, value) in elements.iter().enumerate() {
+        extensions.push(extension(MemberPath::Element(path, position), value, reading)?);
+    }
+    Ok(extensions)
 }
 
 /// Reads an extension definition like [`extension`], but tolerates a `separator` next to the name, as zarr-python does

@@ -108,7 +108,7 @@ pub trait Store: Debug + Send + Sync {
 
     /// Returns the operations that the store supports. All others return [`StoreError::NotSupported`].
     ///
-    /// For example, a zip archive inside another store returns [`Capabilities::READ_ONLY`].
+    /// For example, a zip archive in a store that is read only returns [`Capabilities::READ_ONLY`].
     fn capabilities(&self) -> Capabilities;
 
     /// Reads a value or a part of it; `None` if the key is missing. Blocks until the bytes have arrived.

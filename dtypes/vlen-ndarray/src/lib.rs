@@ -31,7 +31,6 @@ const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "ndarray", "configuration": {"dtype": "float32", "shape": [null, 2]}}"#),
     Example::v3(r#"{"name": "ndarray", "configuration": {"dtype": "int32", "shape": [null]}}"#),
     Example::v3(r#"{"name": "ndarray", "configuration": {"dtype": "bool", "shape": [null, 2, 3]}}"#),
-    Example::v3(r#"{"name": "vlen-ndarray", "configuration": {"dtype": "int32", "inner_shape": [2]}}"#),
     Example::v2(r#""|O""#),
 ];
 
