@@ -171,10 +171,9 @@ fn check_text(elements: &[u8], count: usize) -> Result<(), String> {
     {
         return Ok(());
     }
-    let mut strings =
-        offsets.clone().zip(offsets.skip(1)).map(|(start, end)| str::from_utf8(&payload[start..end]));
-    let wrong = strings.by_ref().enumerate().find_map(|(position, text)| Some((position, text.err()?)));
-    match wrong {
+    let ends = offsets.clone().skip(1);
+    let mut strings = offsets.zip(ends).map(|(start, end)| str::from_utf8(&payload[start..end])).enumerate();
+    match strings.find_map(|(position, text)| Some((position, text.err()?))) {
         Some((position, error)) => Err(format!("the string at {position} is not text: {error}")),
         None => Ok(()),
     }

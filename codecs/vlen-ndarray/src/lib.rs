@@ -1,8 +1,8 @@
 //! The `vlen-ndarray` codec: stores the number of elements, and each element preceded by its length.
 //!
-//! Array to bytes, for data type `ndarray`, whose first length is variable. The number of elements and the length of each element, in bytes, are
-//! u32 in little endian; the numbers of an element follow its length. The encoded size depends on the elements. The
-//! encoded bytes are those that `vlen-bytes` writes for elements with the same bytes.
+//! Array to bytes, for data type `ndarray`, whose first length is variable. The number of elements and the length of
+//! each element, in bytes, are u32 in little endian; the numbers of an element follow its length. The encoded size
+//! depends on the elements. The encoded bytes are those that `vlen-bytes` writes for elements with the same bytes.
 //!
 //! v2 has the codec as `vlen-array`, whose member `dtype` is the type and the byte order of the numbers. In v3, and in
 //! new arrays of v2, the numbers are little endian. The name `vlen-ndarray` is an open proposal, which may still

@@ -229,35 +229,51 @@ fn an_archive_in_a_store_without_conditions_is_changed_with_a_warning_or_refused
     assert!(fs::read(place.path("folder/a.zip")).unwrap() == before);
 }
 
+/// Kills `set`, which sets the attribute `k` to 1, at each of its steps, and changes the archive again after each kill.
+/// Returns how often the archive, which `file` contains, was the old one and the new one.
+#[cfg(target_os = "linux")]
+fn kills_at_each_step(
+    place: &Place,
+    set: &std::process::Command,
+    file: &str,
+    archive: &str,
+    check: impl Fn(usize),
+) -> [usize; 2] {
+    use crate::kills::trace::{self, End};
+
+    let before = fs::read(file).unwrap();
+    let mut kills = [0, 0];
+    for moment in 1.. {
+        fs::write(file, &before).unwrap();
+        let run = trace::run(set, &place.path(""), Some(moment));
+        if run.end == End::Exited(0) {
+            break;
+        }
+        let is_new = fs::read(file).unwrap() != before;
+        kills[usize::from(is_new)] += 1;
+        let attributes = text(&["attrs", archive, "/g/a"]);
+        assert_eq!(attributes.contains("\"k\": 1"), is_new, "{moment}: {attributes}");
+        assert_eq!(bytes(&["get", archive, "/g/a"]), [0, 1, 2, 3, 4, 5], "{moment}");
+        text(&["attrs", archive, "/g/a", "--set", "other=2"]);
+        check(moment);
+    }
+    kills
+}
+
 /// Kills a command at each of its changes of the file system. The next command must work with the files that the killed
 /// command left.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_killed_command_leaves_the_old_archive_or_the_new_one() {
-    use crate::kills::trace::{self, End};
-
     let place = Place::new();
     let archive = place.at("a.zip");
     text(&["pack", &filled(&place, "v3"), &archive]);
-    let before = fs::read(&archive).unwrap();
     let mut set = crate::support::program();
     set.args(["attrs", &archive, "/g/a", "--set", "k=1"]);
-    let mut kills = [0, 0];
-    for moment in 1.. {
-        fs::write(&archive, &before).unwrap();
-        let run = trace::run(&set, &place.path(""), Some(moment));
-        if run.end == End::Exited(0) {
-            break;
-        }
-        let is_new = fs::read(&archive).unwrap() != before;
-        kills[usize::from(is_new)] += 1;
-        let attributes = text(&["attrs", &archive, "/g/a"]);
-        assert_eq!(attributes.contains("\"k\": 1"), is_new, "{moment}: {attributes}");
-        assert_eq!(bytes(&["get", &archive, "/g/a"]), [0, 1, 2, 3, 4, 5], "{moment}");
-        text(&["attrs", &archive, "/g/a", "--set", "other=2"]);
+    let kills = kills_at_each_step(&place, &set, &archive, &archive, |moment| {
         let hidden: Vec<_> = place.files("").into_iter().filter(|file| file.contains(".zarr-tmp-")).collect();
         assert!(hidden.is_empty(), "{moment}: {hidden:?}");
-    }
+    });
     assert!(kills[0] > 5 && kills[1] > 0, "{kills:?}");
 }
 
@@ -265,33 +281,17 @@ fn a_killed_command_leaves_the_old_archive_or_the_new_one() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_killed_command_leaves_the_old_archive_in_another_store_or_the_new_one() {
-    use crate::kills::trace::{self, End};
-
     let place = Place::new();
     for folder in ["folder", "temporary"] {
         fs::create_dir(place.path(folder)).unwrap();
     }
     let file = place.at("folder/a.zip");
     text(&["pack", &filled(&place, "v3"), &file]);
-    let before = fs::read(&file).unwrap();
     let inside = format!(r#"{{"type": "filesystem", "path": "{}"}}"#, place.at("folder"));
     let archive = format!(r#"{{"type": "zip", "key": "a.zip", "store": {inside}}}"#);
     let mut set = crate::support::program();
     set.args(["attrs", &archive, "/g/a", "--set", "k=1"]).env("TMPDIR", place.path("temporary"));
-    let mut kills = [0, 0];
-    for moment in 1.. {
-        fs::write(&file, &before).unwrap();
-        let run = trace::run(&set, &place.path(""), Some(moment));
-        if run.end == End::Exited(0) {
-            break;
-        }
-        let is_new = fs::read(&file).unwrap() != before;
-        kills[usize::from(is_new)] += 1;
-        let attributes = text(&["attrs", &archive, "/g/a"]);
-        assert_eq!(attributes.contains("\"k\": 1"), is_new, "{moment}: {attributes}");
-        assert_eq!(bytes(&["get", &archive, "/g/a"]), [0, 1, 2, 3, 4, 5], "{moment}");
-        text(&["attrs", &archive, "/g/a", "--set", "other=2"]);
-    }
+    let kills = kills_at_each_step(&place, &set, &file, &archive, |_| ());
     assert!(kills[0] > 2, "{kills:?}");
     assert!(place.files("temporary").is_empty());
 }
